@@ -1,0 +1,11 @@
+//! What was measured, as plain data: the sample of a batch, the outcome of a curve, the record of a run.
+//!
+//! Names and numbers only. Nothing here knows a database, a flag or a clock, so that a file from last year
+//! can be read by everything that analyses and draws.
+
+pub mod run;
+pub mod sample;
+pub mod store;
+
+pub use run::{CurveRecord, Environment, Outcome, RunRecord, RunState, Verification};
+pub use sample::Sample;

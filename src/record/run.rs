@@ -1,0 +1,205 @@
+//! `run.json`: what a run was asked for, where it ran, and what became of each curve.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the layout of `run.json` and `batches.csv` that this program writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The whole of `run.json`, replaced by rename whenever it changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Layout version of the run's files.
+    pub format_version: u32,
+    /// Version of rowcliff that wrote it.
+    pub program_version: String,
+    /// `release` or `debug`: figures of a debug build are not to be published.
+    pub build_profile: String,
+    /// Marks the run's tables: short, unique, safe in an identifier.
+    pub run_id: String,
+    /// The command line as typed, secrets masked.
+    pub command_line: Vec<String>,
+    /// Start of the run, UTC, RFC 3339.
+    pub started_at: String,
+    /// End of the run, if it has ended.
+    pub finished_at: Option<String>,
+    /// Where the run stands.
+    pub state: RunState,
+    /// The resolved plan, as `plan` wrote it: what resume needs to go on.
+    pub plan: serde_json::Value,
+    /// The machine.
+    pub environment: Environment,
+    /// Facts of each target, by label.
+    pub targets: BTreeMap<String, TargetRecord>,
+    /// Every curve of the plan, the skipped ones too, in the order of the plan.
+    pub curves: Vec<CurveRecord>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Going on, or ended without being able to say so (look at the lock of the directory).
+    Running,
+    /// Every curve has an outcome of its own.
+    Finished,
+    /// Ended by a signal.
+    Interrupted,
+    /// Ended by an error that is not one curve's.
+    Failed,
+}
+
+/// The machine that rowcliff runs on. What could not be found out is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Host name.
+    pub host: Option<String>,
+    /// Operating system and kernel release.
+    pub kernel: Option<String>,
+    /// CPU model.
+    pub cpu_model: Option<String>,
+    /// Cores this process may use.
+    pub cpu_cores: Option<u64>,
+    /// Physical memory.
+    pub memory_bytes: Option<u64>,
+    /// Memory limit of the control group, where one is set.
+    pub cgroup_memory_bytes: Option<u64>,
+    /// CPU limit of the control group in cores, where one is set.
+    pub cgroup_cpu_cores: Option<f64>,
+    /// File system type of the data directory, when it is local.
+    pub file_system: Option<String>,
+    /// Device of the data directory, when it is local.
+    pub device: Option<String>,
+    /// Free space there at the start.
+    pub free_bytes: Option<u64>,
+}
+
+/// What a target said of itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// `sqlite`, `mariadb`, `mysql`.
+    pub flavour: String,
+    /// Version as the server reports it.
+    pub version: String,
+    /// Variables worth recording, as read back.
+    pub variables: BTreeMap<String, String>,
+    /// What a reader should know beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// One curve of the plan and what became of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CurveRecord {
+    /// Full name, as in `batches.csv`.
+    pub curve: String,
+    /// The labels of the curve, as in `batches.csv`.
+    pub target: String,
+    /// Storage engine.
+    pub engine: String,
+    /// Primary key.
+    pub key: String,
+    /// Flush setting asked for.
+    pub flush: String,
+    /// Flush setting read back, once the curve has started.
+    pub flush_in_force: String,
+    /// Varied settings.
+    pub settings: String,
+    /// Load method.
+    pub method: String,
+    /// Loading connections.
+    pub connections: u32,
+    /// Rows of one statement, as really used.
+    pub statement_rows: u64,
+    /// Rows of one transaction, as really used.
+    pub commit_rows: u64,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// The table, once it has been created.
+    pub table: Option<String>,
+    /// SHOW CREATE TABLE, as the server gave it.
+    pub create_table: Option<String>,
+    /// Variables read back for this curve.
+    pub variables: BTreeMap<String, String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Batches recorded.
+    pub batches: u64,
+    /// Rows in the table after the last recorded batch.
+    pub table_rows: u64,
+    /// Sum of the timed sections.
+    pub load_seconds: f64,
+    /// Waiting before the first batch for what the curve before left behind.
+    pub settle_seconds: Option<f64>,
+    /// The closing work (checkpoint, FLUSH TABLES ... FOR EXPORT), timed on its own.
+    pub closing_seconds: Option<f64>,
+    /// The count and the rows read back at the end.
+    pub verification: Option<Verification>,
+    /// Start of the curve, UTC.
+    pub started_at: Option<String>,
+    /// End of the curve, UTC.
+    pub finished_at: Option<String>,
+    /// What a reader should know beside the figures.
+    pub notes: Vec<String>,
+}
+
+/// What became of a curve.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Its turn has not come, or never came.
+    #[default]
+    NotStarted,
+    /// Loading.
+    Running,
+    /// All batches are in, and verified unless that was switched off.
+    Completed,
+    /// A stop rule ended it.
+    Stopped {
+        /// The rule, by its flag.
+        rule: String,
+        /// The figures that made it fire.
+        figures: String,
+    },
+    /// The table can take no more.
+    Full {
+        /// Rows counted on the target.
+        rows: u64,
+        /// What the target said.
+        message: String,
+    },
+    /// The cell cannot be run here.
+    Skipped {
+        /// Why, in words.
+        why: String,
+        /// `true` when the environment prevents it (privilege, plugin, server), `false` when the engine
+        /// cannot do it at all.
+        environment: bool,
+    },
+    /// It ended with an error.
+    Failed {
+        /// The server's or the system's own code.
+        code: Option<i64>,
+        /// What was said.
+        message: String,
+    },
+    /// A signal ended it.
+    Interrupted,
+}
+
+/// The check at the end of a curve.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// Rows that should be there.
+    pub expected_rows: u64,
+    /// Rows the target counted.
+    pub counted_rows: Option<u64>,
+    /// Rows fetched and compared value by value.
+    pub compared_rows: u64,
+    /// How many of them differed or were missing.
+    pub wrong_rows: u64,
+    /// The first difference, in words.
+    pub first_difference: Option<String>,
+    /// Why a part was left out, if it was.
+    pub left_out: Option<String>,
+}
