@@ -1,0 +1,18 @@
+//! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
+//!
+//! - [`input`]: the runs to show, read from their directories.
+//! - [`names`]: short names for curves, made of what differs between them.
+//! - [`pictures`]: which pictures there are, and what goes into each.
+//! - [`plot`]: draws a picture; [`scale`] its axes, [`palette`] its looks, [`sheet`] its SVG, [`text`] the width of words.
+//! - [`show`]: the tables of a run, set by [`table`].
+
+pub mod input;
+pub mod names;
+pub mod palette;
+pub mod pictures;
+pub mod plot;
+pub mod scale;
+pub mod sheet;
+pub mod show;
+pub mod table;
+pub mod text;
