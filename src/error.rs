@@ -49,6 +49,9 @@ pub enum Error {
         /// What to do.
         next: String,
     },
+    /// A run that is to be shown cannot be read.
+    #[error(transparent)]
+    Input(#[from] crate::render::input::InputError),
     /// Results could not be saved.
     #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there and go on with: rowcliff resume", path = path.display())]
     Results {
@@ -79,7 +82,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage { .. } => exit::USAGE,
-            Self::Target { .. } | Self::File { .. } | Self::Results { .. } => exit::FAILED,
+            Self::Target { .. } | Self::File { .. } | Self::Input(_) | Self::Results { .. } => exit::FAILED,
         }
     }
 }

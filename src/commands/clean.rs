@@ -42,7 +42,7 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
             .collect();
         let result = match &spec.place {
             Place::Server(place) => {
-                let access = Access::new(place.clone(), Secret::from_environment());
+                let access = Access::new(place.clone(), Secret::default().or_environment());
                 mysql::clean(access, &tables).map_err(|failure| failure.to_string())
             }
             Place::Sqlite { path } => {

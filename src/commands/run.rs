@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::observe::environment;
 use crate::plan::{self, Plan};
 use crate::record::{Outcome, RunRecord, RunState};
+use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::{Event, Interrupt, RunDirectory, Runner, Summary, SystemClock};
 use crate::target::engines::EngineTable;
@@ -59,22 +60,20 @@ fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Outpu
     let mut stdout = String::new();
     let mut stderr = Vec::new();
     match crate::render::input::load(&[directory.to_owned()]) {
-        Ok(input) if !input.is_empty() => {
+        Ok(input) => {
             stdout.push_str(&crate::render::show::summary(&input));
-            match super::plot::draw_all(&input, directory, None, false) {
-                Ok(paths) => {
-                    for path in paths {
-                        stdout.push_str(&format!("plot      {}\n", path.display()));
-                    }
+            stdout.push('\n');
+            if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
+                match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
+                    Ok(drawn) => drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display()))),
+                    Err(error) => stderr.push(error.to_string()),
                 }
-                Err(error) => stderr.push(format!("plots: {error}")),
             }
         }
-        Ok(_) => {}
         Err(error) => stderr.push(error.to_string()),
     }
-    stdout.push_str(&format!("samples   {}\n", directory.join(crate::record::store::BATCHES_FILE).display()));
-    stdout.push_str(&format!("record    {}\n", directory.join(crate::record::store::RUN_FILE).display()));
+    stdout.push_str(&format!("samples  {}\n", directory.join(crate::record::store::BATCHES_FILE).display()));
+    stdout.push_str(&format!("record   {}\n", directory.join(crate::record::store::RUN_FILE).display()));
     stderr.extend(last_words(&summary.record, directory, plan));
     stderr.extend(summary.errors.iter().cloned());
     Output { stdout, stderr, exit: summary.exit_code() }

@@ -3,6 +3,7 @@
 use super::Output;
 use crate::cli::ShowArgs;
 use crate::error::Error;
+use crate::render::show::ShowOptions;
 use crate::render::{input, show};
 
 /// Prints the tables.
@@ -11,6 +12,6 @@ use crate::render::{input, show};
 /// A directory is no run's, or its files cannot be read.
 pub fn run(args: &ShowArgs) -> Result<Output, Error> {
     let input = input::load(&args.runs)?;
-    let stderr = input.problems().map(ToString::to_string).collect();
-    Ok(Output { stdout: show::show(&input, args.all), stderr, exit: crate::error::exit::OK })
+    let stdout = show::show(&input, ShowOptions { all: args.all });
+    Ok(Output { stdout, stderr: input.problems, exit: crate::error::exit::OK })
 }

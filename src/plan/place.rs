@@ -74,6 +74,15 @@ impl Secret {
         self.0.as_deref()
     }
 
+    /// This one, or where there is none the one of the environment (`ROWCLIFF_PASSWORD`, then `MYSQL_PWD`).
+    #[must_use]
+    pub fn or_environment(self) -> Self {
+        if self.0.is_some() {
+            return self;
+        }
+        Self(["ROWCLIFF_PASSWORD", "MYSQL_PWD"].iter().find_map(|name| std::env::var(name).ok()))
+    }
+
     /// Whether there is one.
     pub fn is_some(&self) -> bool {
         self.0.is_some()

@@ -4,6 +4,7 @@
 //! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
 //! - [`plot`]: draws a picture; [`scale`] its axes, [`palette`] its looks, [`sheet`] its SVG, [`text`] the width of words.
+//! - [`progress`]: what a run says on stderr while it goes on.
 //! - [`show`]: the tables of a run, set by [`table`].
 
 pub mod input;
@@ -11,6 +12,7 @@ pub mod names;
 pub mod palette;
 pub mod pictures;
 pub mod plot;
+pub mod progress;
 pub mod scale;
 pub mod sheet;
 pub mod show;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::analyse::baseline;
+use crate::analyse::{Baseline, baseline};
 use crate::record::{CurveRecord, Outcome, Sample};
 use crate::run::{Event, Reporter};
 use crate::units::{grouped, human_rate, human_rows, human_seconds};
@@ -171,11 +171,13 @@ fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
         human_seconds(sample.seconds),
         sample.inserts_per_sec.map_or_else(|| "-".into(), |rate| format!("{} rows/s", human_rate(rate))),
     ];
-    if let Some(seconds) = baseline::seconds_per_million(samples)
-        && let Some(now) = sample.seconds_per_million()
+    // The first ten batches are all a baseline looks at: the same cost at batch 300 as at batch 10.
+    let early: &[Sample] = &samples[..samples.len().min(20)];
+    if let Some(baseline) = baseline(early)
+        && let Some(slowdown) = Baseline::slowdown(&baseline, sample)
     {
-        words.push(format!("baseline {} rows/s", human_rate(1e6 / seconds)));
-        words.push(format!("{:.2}x", now / seconds));
+        words.push(format!("baseline {} rows/s", human_rate(baseline.rows_per_second())));
+        words.push(format!("{slowdown:.2}x as slow"));
     }
     if let Some(left) = time_left(samples, batches) {
         words.push(left);

@@ -1,1 +1,8 @@
-fn main() {}
+//! One integration binary: each module is an area of `tests/run.sh`.
+
+mod cli;
+mod fake;
+mod mariadb;
+mod mysql;
+mod sqlite;
+mod support;

@@ -44,6 +44,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Logs in at `place`, with the protection that the stock clients have by default.
+    pub fn new(place: ServerPlace, secret: Secret) -> Self {
+        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None }
+    }
+
     /// Logs in as root on the Unix socket of a server of our own.
     pub fn of_socket(socket: PathBuf, database: &str) -> Self {
         Self {
