@@ -5,8 +5,10 @@
 //!
 //! Data flows one way: `plan -> target -> load -> record -> analyse -> render`.
 //!
+//! - [`key`]: one file for each key family; a key is a function of (seed, row index).
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 
+pub mod key;
 pub mod record;
 pub mod units;
