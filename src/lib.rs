@@ -7,10 +7,12 @@
 //!
 //! - [`key`]: one file for each key family; a key is a function of (seed, row index).
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it.
+//! - [`rows`]: row values as a function of (seed, row index), encoded in parallel; rayon is known here only.
 //! - [`schema`]: DDL templates, and columns as the database itself reports them; pure functions of strings.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 
 pub mod key;
 pub mod record;
+pub mod rows;
 pub mod schema;
 pub mod units;
