@@ -1,0 +1,510 @@
+//! DDL templates: rowcliff's own and a user's, which go through the same function.
+
+use crate::key::{Key, Storage};
+
+use super::Dialect;
+
+/// What an engine needs to have different in the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// Nothing.
+    #[default]
+    Standard,
+    /// No index beside the key (ARCHIVE).
+    NoIndex,
+    /// No TEXT (MEMORY).
+    Varchar,
+}
+
+/// One file of `schemas/`.
+#[derive(Debug, Clone, Copy)]
+pub struct Template {
+    /// Whose SQL it is.
+    pub dialect: Dialect,
+    /// Whether it is the table of the UUID keys or that of `autoinc`.
+    pub uuid: bool,
+    /// What it is for.
+    pub variant: Variant,
+    /// Its path in the source tree.
+    pub file: &'static str,
+    /// What differs from the standard table, to be printed and recorded; empty for the standard one.
+    pub difference: &'static str,
+    /// The template.
+    pub text: &'static str,
+}
+
+/// Every template that comes with rowcliff.
+pub const TEMPLATES: [Template; 6] = [
+    Template {
+        dialect: Dialect::Mysql,
+        uuid: false,
+        variant: Variant::Standard,
+        file: "schemas/mysql/autoinc.sql",
+        difference: "",
+        text: include_str!("../../schemas/mysql/autoinc.sql"),
+    },
+    Template {
+        dialect: Dialect::Mysql,
+        uuid: false,
+        variant: Variant::NoIndex,
+        file: "schemas/mysql/autoinc-noindex.sql",
+        difference: "id2 has no index",
+        text: include_str!("../../schemas/mysql/autoinc-noindex.sql"),
+    },
+    Template {
+        dialect: Dialect::Mysql,
+        uuid: true,
+        variant: Variant::Standard,
+        file: "schemas/mysql/uuid.sql",
+        difference: "",
+        text: include_str!("../../schemas/mysql/uuid.sql"),
+    },
+    Template {
+        dialect: Dialect::Mysql,
+        uuid: true,
+        variant: Variant::Varchar,
+        file: "schemas/mysql/uuid-varchar.sql",
+        difference: "mail is VARCHAR(60)",
+        text: include_str!("../../schemas/mysql/uuid-varchar.sql"),
+    },
+    Template {
+        dialect: Dialect::Sqlite,
+        uuid: false,
+        variant: Variant::Standard,
+        file: "schemas/sqlite/autoinc.sql",
+        difference: "",
+        text: include_str!("../../schemas/sqlite/autoinc.sql"),
+    },
+    Template {
+        dialect: Dialect::Sqlite,
+        uuid: true,
+        variant: Variant::Standard,
+        file: "schemas/sqlite/uuid.sql",
+        difference: "",
+        text: include_str!("../../schemas/sqlite/uuid.sql"),
+    },
+];
+
+/// The template for a key: the variant's own where there is one, else the standard table.
+pub fn template(dialect: Dialect, key: Key, variant: Variant) -> &'static Template {
+    let of_key = |entry: &&Template| entry.dialect == dialect && entry.uuid == key.family().is_uuid();
+    let find = |variant| TEMPLATES.iter().filter(of_key).find(|entry| entry.variant == variant);
+    // The registry has a standard table for each dialect and kind of key; a test holds it to that.
+    find(variant).or_else(|| find(Variant::Standard)).unwrap_or(&TEMPLATES[0])
+}
+
+/// The type of a UUID key's column; `None` where the dialect has none for this storage.
+///
+/// Text keys name a character set of one byte and a binary collation: with utf8mb4 the server would reserve four
+/// bytes for each digit, and a case-insensitive collation would be measured with every comparison.
+pub fn key_type(dialect: Dialect, storage: Storage) -> Option<&'static str> {
+    match (dialect, storage) {
+        (Dialect::Mysql, Storage::Char32) => Some("CHAR(32) CHARACTER SET latin1 COLLATE latin1_bin"),
+        (Dialect::Mysql, Storage::Char36) => Some("CHAR(36) CHARACTER SET latin1 COLLATE latin1_bin"),
+        (Dialect::Mysql, Storage::Binary16) => Some("BINARY(16)"),
+        (Dialect::Mysql, Storage::Native) => Some("UUID"),
+        (Dialect::Sqlite, Storage::Char32 | Storage::Char36) => Some("TEXT"),
+        (Dialect::Sqlite, Storage::Binary16) => Some("BLOB"),
+        (Dialect::Sqlite, Storage::Native) => None,
+    }
+}
+
+/// What the placeholders of a template stand for.
+#[derive(Debug, Clone, Copy)]
+pub struct TemplateValues<'a> {
+    /// How quotes and comments are read.
+    pub dialect: Dialect,
+    /// `{table}`: the table's name, already quoted.
+    pub table: &'a str,
+    /// `{index}`: the name of an index that is made by a statement of its own, already quoted. SQLite's indexes have
+    /// one name space in a database, so it has to follow the table's name.
+    pub index: &'a str,
+    /// `{key_type}`: the type of the key column ([`key_type`]); `None` for `autoinc`.
+    pub key_type: Option<&'a str>,
+    /// `{options}`: what follows the closing parenthesis, as in `ENGINE=InnoDB COMMENT='...'`; may be empty.
+    pub options: &'a str,
+}
+
+/// Why a template cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// A placeholder that means nothing.
+    #[error("{{{name}}} is not a placeholder; known are {{table}}, {{index}}, {{key_type}} and {{options}}")]
+    UnknownPlaceholder {
+        /// Its name.
+        name: String,
+    },
+    /// `{key_type}` where the key has no type of its own.
+    #[error("{{key_type}} is the type of a UUID key, and the key of this cell is not one")]
+    NoKeyType,
+    /// Not exactly one CREATE TABLE.
+    #[error("a schema has exactly one CREATE TABLE, and this one has {count}")]
+    CreateTables {
+        /// How many it has.
+        count: usize,
+    },
+    /// A statement without the table's name.
+    #[error("{statement} does not name {{table}}, which stands for the name of the run's own table")]
+    TableNotNamed {
+        /// Its first words.
+        statement: String,
+    },
+    /// A statement that a schema may not have.
+    #[error("{statement} cannot be part of a schema: {why}")]
+    Refused {
+        /// Its first words.
+        statement: String,
+        /// The reason.
+        why: &'static str,
+    },
+}
+
+/// Fills a template in; statements are separated by `;` and a line break.
+///
+/// # Errors
+/// See [`render_statements`].
+pub fn render(template: &str, values: &TemplateValues<'_>) -> Result<String, SchemaError> {
+    Ok(render_statements(template, values)?.join(";\n"))
+}
+
+/// Fills a template in and gives its statements one by one: CREATE TABLE, and CREATE INDEX where an index is made
+/// on its own.
+///
+/// Placeholders in quotes and comments are left alone, and comments are dropped (not the `/*! */` of MySQL, which is
+/// code). Where `{options}` is missing, the options go to the end of CREATE TABLE, or before its PARTITION BY.
+///
+/// # Errors
+/// A placeholder that means nothing, not exactly one CREATE TABLE, a statement without `{table}`, and statements that
+/// would touch something other than the run's own table.
+pub fn render_statements(template: &str, values: &TemplateValues<'_>) -> Result<Vec<String>, SchemaError> {
+    let statements = Lexer { rest: template, values }.statements()?;
+    let mut rendered = Vec::with_capacity(statements.len());
+    let mut create_tables = 0;
+    for statement in statements {
+        create_tables += usize::from(statement.kind()? == Kind::CreateTable);
+        if !statement.names_table {
+            return Err(SchemaError::TableNotNamed { statement: statement.head() });
+        }
+        rendered.push(statement.with_options(values.options)?);
+    }
+    if create_tables != 1 {
+        return Err(SchemaError::CreateTables { count: create_tables });
+    }
+    Ok(rendered)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Kind {
+    CreateTable,
+    CreateIndex,
+}
+
+/// A statement, filled in, and the words that stand outside quotes and parentheses.
+#[derive(Debug, Default)]
+struct Statement {
+    sql: String,
+    words: Vec<(String, usize)>,
+    depth: u32,
+    names_table: bool,
+    names_options: bool,
+}
+
+impl Statement {
+    /// The first words, for messages.
+    fn head(&self) -> String {
+        let mut head: Vec<&str> = self.sql.split_ascii_whitespace().take(4).collect();
+        if self.sql.split_ascii_whitespace().count() > 4 {
+            head.push("...");
+        }
+        format!("{:?}", head.join(" "))
+    }
+
+    fn word(&self, place: usize) -> &str {
+        self.words.get(place).map_or("", |(word, _)| word)
+    }
+
+    fn kind(&self) -> Result<Kind, SchemaError> {
+        let refuse = |why| Err(SchemaError::Refused { statement: self.head(), why });
+        match (self.word(0), self.word(1), self.word(2)) {
+            ("CREATE", "TABLE", "IF") => refuse("a table that is already there would be taken for a fresh one"),
+            ("CREATE", "TABLE", _) => Ok(Kind::CreateTable),
+            ("CREATE", "OR", "REPLACE") => refuse("it would drop a table that the run did not make"),
+            ("CREATE", "TEMPORARY" | "TEMP", _) => refuse("the loading connections would not see the table"),
+            ("CREATE", "INDEX", _) | ("CREATE", "UNIQUE" | "FULLTEXT" | "SPATIAL", "INDEX") => Ok(Kind::CreateIndex),
+            _ => refuse("only CREATE TABLE and CREATE INDEX are"),
+        }
+    }
+
+    fn with_options(self, options: &str) -> Result<String, SchemaError> {
+        let is_table = self.kind()? == Kind::CreateTable;
+        let mut sql = self.sql;
+        if is_table && !self.names_options && !options.is_empty() {
+            let partition =
+                self.words.windows(2).find(|pair| pair[0].0 == "PARTITION" && pair[1].0 == "BY").map(|pair| pair[0].1);
+            match partition {
+                Some(at) => sql.insert_str(at, &format!("{options} ")),
+                None => {
+                    sql.truncate(sql.trim_end().len());
+                    sql.push(' ');
+                    sql.push_str(options);
+                }
+            }
+        }
+        Ok(sql.trim().to_owned())
+    }
+
+    fn push_word(&mut self, word: &str) {
+        if self.depth == 0 {
+            self.words.push((word.to_ascii_uppercase(), self.sql.len()));
+        }
+        self.sql.push_str(word);
+    }
+}
+
+/// Reads SQL just far enough to tell code from quotes and comments.
+struct Lexer<'a> {
+    rest: &'a str,
+    values: &'a TemplateValues<'a>,
+}
+
+impl<'a> Lexer<'a> {
+    fn statements(mut self) -> Result<Vec<Statement>, SchemaError> {
+        let mut statements = Vec::new();
+        let mut current = Statement::default();
+        while let Some(c) = self.rest.chars().next() {
+            if self.skip_comment() {
+                current.sql.push(' ');
+            } else if matches!(c, '\'' | '"' | '`') {
+                let quoted = self.take(self.quoted_length(c));
+                current.sql.push_str(quoted);
+            } else if c == ';' {
+                self.take(1);
+                statements.push(std::mem::take(&mut current));
+            } else if let Some(name) = self.placeholder() {
+                self.take(name.len() + 2);
+                self.fill_in(name, &mut current)?;
+            } else if c.is_ascii_alphabetic() || c == '_' {
+                let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'));
+                let word = self.take(self.rest.find(is_end).unwrap_or(self.rest.len()));
+                current.push_word(word);
+            } else {
+                match c {
+                    '(' => current.depth += 1,
+                    ')' => current.depth = current.depth.saturating_sub(1),
+                    _ => {}
+                }
+                current.sql.push_str(self.take(c.len_utf8()));
+            }
+        }
+        statements.push(current);
+        // The comment at the end of a file, and the space after the last semicolon, are no statements.
+        statements.retain(|statement| !statement.sql.trim().is_empty());
+        Ok(statements)
+    }
+
+    fn take(&mut self, bytes: usize) -> &'a str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        taken
+    }
+
+    fn skip_comment(&mut self) -> bool {
+        let rest = self.rest;
+        let mysql = self.values.dialect == Dialect::Mysql;
+        // MySQL wants white space after the dashes: `5--3` is a sum.
+        let dashes = rest
+            .strip_prefix("--")
+            .is_some_and(|after| !mysql || after.chars().next().is_none_or(|c| c.is_whitespace() || c.is_control()));
+        let length = if dashes || (mysql && rest.starts_with('#')) {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") && !["/*!", "/*M!", "/*+"].iter().any(|code| rest.starts_with(code)) {
+            rest.find("*/").map_or(rest.len(), |at| at + 2)
+        } else {
+            return false;
+        };
+        self.take(length);
+        true
+    }
+
+    /// Bytes up to the closing quote and with it. A doubled quote ends one quoted piece and starts the next.
+    fn quoted_length(&self, quote: char) -> usize {
+        let backslash = self.values.dialect == Dialect::Mysql && quote != '`';
+        let mut chars = self.rest.char_indices().skip(1);
+        while let Some((at, c)) = chars.next() {
+            if c == '\\' && backslash {
+                chars.next();
+            } else if c == quote {
+                return at + 1;
+            }
+        }
+        self.rest.len()
+    }
+
+    fn placeholder(&self) -> Option<&'a str> {
+        let after = self.rest.strip_prefix('{')?;
+        let name = &after[..after.find('}')?];
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        is_name.then_some(name)
+    }
+
+    fn fill_in(&self, name: &str, statement: &mut Statement) -> Result<(), SchemaError> {
+        let value = match name {
+            "table" => {
+                statement.names_table = true;
+                self.values.table
+            }
+            "index" => self.values.index,
+            "key_type" => self.values.key_type.ok_or(SchemaError::NoKeyType)?,
+            "options" => {
+                statement.names_options = true;
+                self.values.options
+            }
+            _ => return Err(SchemaError::UnknownPlaceholder { name: name.into() }),
+        };
+        statement.sql.push_str(value);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: TemplateValues<'_> = TemplateValues {
+        dialect: Dialect::Mysql,
+        table: "`rowcliff_x`",
+        index: "`rowcliff_x_id2`",
+        key_type: Some("BINARY(16)"),
+        options: "ENGINE=InnoDB",
+    };
+
+    fn fill(template: &str) -> Result<String, SchemaError> {
+        render(template, &VALUES)
+    }
+
+    fn keys() -> Vec<Key> {
+        ["autoinc", "uuid1", "uuid4:char36", "uuid7:binary16"].iter().map(|word| word.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_key_has_a_table_in_every_dialect_and_variant() {
+        for dialect in [Dialect::Mysql, Dialect::Sqlite] {
+            for key in keys() {
+                for variant in [Variant::Standard, Variant::NoIndex, Variant::Varchar] {
+                    let entry = template(dialect, key, variant);
+                    assert_eq!((entry.dialect, entry.uuid), (dialect, key.family().is_uuid()));
+                    assert!(entry.variant == variant || entry.variant == Variant::Standard);
+                    assert_eq!(entry.difference.is_empty(), entry.variant == Variant::Standard);
+                }
+            }
+        }
+        let memory = template(Dialect::Mysql, "uuid4".parse().unwrap(), Variant::Varchar);
+        assert_eq!(memory.file, "schemas/mysql/uuid-varchar.sql");
+    }
+
+    #[test]
+    fn own_templates_can_be_filled_in() {
+        for entry in TEMPLATES {
+            let options = if entry.dialect == Dialect::Mysql { "ENGINE=Aria" } else { "" };
+            let values = TemplateValues { dialect: entry.dialect, options, ..VALUES };
+            let statements = render_statements(entry.text, &values).unwrap();
+            assert!(statements[0].starts_with("CREATE TABLE `rowcliff_x` ("), "{}: {}", entry.file, statements[0]);
+            assert_eq!(statements[0].contains("BINARY(16)"), entry.uuid, "{}", entry.file);
+            assert!(entry.dialect == Dialect::Sqlite || statements[0].ends_with(") ENGINE=Aria"), "{}", statements[0]);
+            assert!(statements.iter().all(|sql| !sql.contains("--") && !sql.contains('{')), "{statements:?}");
+        }
+    }
+
+    #[test]
+    fn sqlite_takes_its_own_templates() {
+        for key in keys() {
+            let values = TemplateValues {
+                dialect: Dialect::Sqlite,
+                key_type: key.storage().and_then(|storage| key_type(Dialect::Sqlite, storage)),
+                options: "",
+                table: "\"rowcliff_x\"",
+                index: "\"rowcliff_x_id2\"",
+            };
+            let sql = render(template(Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap();
+            let connection = rusqlite::Connection::open_in_memory().unwrap();
+            connection.execute_batch(&sql).unwrap();
+            let indexes: i64 = connection
+                .query_row("SELECT COUNT(*) FROM sqlite_master WHERE type = 'index' AND name LIKE '%id2'", [], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            assert_eq!(indexes == 1, key == Key::AUTOINC, "{key}");
+        }
+    }
+
+    #[test]
+    fn key_types_are_what_keeps_a_uuid_whole() {
+        for storage in crate::key::STORAGES.map(|entry| entry.storage) {
+            let text = key_type(Dialect::Mysql, storage).unwrap();
+            // Raw bytes in CHAR lose trailing 0x20; utf8mb4 quadruples the key.
+            assert_eq!(text.starts_with("BINARY(16)"), storage == Storage::Binary16);
+            assert_eq!(text.contains("latin1_bin"), text.starts_with("CHAR("));
+        }
+        assert_eq!(key_type(Dialect::Sqlite, Storage::Native), None);
+    }
+
+    #[test]
+    fn options_go_where_they_belong() {
+        assert_eq!(fill("CREATE TABLE {table} (a INT)").unwrap(), "CREATE TABLE `rowcliff_x` (a INT) ENGINE=InnoDB");
+        assert_eq!(fill("create table {table} (a INT);\n").unwrap(), "create table `rowcliff_x` (a INT) ENGINE=InnoDB");
+        assert_eq!(
+            fill("CREATE TABLE {table} (a INT) {options} ROW_FORMAT=DYNAMIC").unwrap(),
+            "CREATE TABLE `rowcliff_x` (a INT) ENGINE=InnoDB ROW_FORMAT=DYNAMIC"
+        );
+        assert_eq!(
+            fill("CREATE TABLE {table} (d DATE, PRIMARY KEY (d))\nPARTITION BY RANGE (YEAR(d)) (PARTITION a VALUES LESS THAN (2030))")
+                .unwrap(),
+            "CREATE TABLE `rowcliff_x` (d DATE, PRIMARY KEY (d))\nENGINE=InnoDB PARTITION BY RANGE (YEAR(d)) (PARTITION a VALUES LESS THAN (2030))"
+        );
+        let bare = TemplateValues { options: "", ..VALUES };
+        assert_eq!(render("CREATE TABLE {table} (a INT)", &bare).unwrap(), "CREATE TABLE `rowcliff_x` (a INT)");
+    }
+
+    #[test]
+    fn quotes_and_comments_are_not_touched() {
+        let sql =
+            fill("CREATE TABLE {table} (a JSON DEFAULT '{}', b INT COMMENT 'it\\'s {table}; {x}', `{y}` INT)").unwrap();
+        assert!(sql.contains("'{}'") && sql.contains("'it\\'s {table}; {x}'") && sql.contains("`{y}`"), "{sql}");
+        let sql =
+            fill("-- {nonsense}; CREATE TABLE\n# {more}\nCREATE TABLE {table} (a INT /* {z} */ /*!50100 DEFAULT 1 */)")
+                .unwrap();
+        assert!(!sql.contains("nonsense") && !sql.contains("more") && !sql.contains("{z}"), "{sql}");
+        assert!(sql.contains("/*!50100 DEFAULT 1 */"), "{sql}");
+        assert!(fill("-- {table}\nCREATE TABLE t (a INT)").is_err(), "a comment does not name the table");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = |template: &str| fill(template).unwrap_err().to_string();
+        assert!(message("CREATE TABLE {table} (a {type})").contains("{type} is not a placeholder"));
+        assert!(message("CREATE TABLE t (a INT)").contains("{table}"));
+        assert!(message("").contains("exactly one CREATE TABLE, and this one has 0"));
+        assert!(message("CREATE TABLE {table} (a INT); CREATE TABLE {table} (b INT)").contains("has 2"));
+        assert!(message("DROP TABLE {table}").contains("only CREATE TABLE and CREATE INDEX"));
+        assert!(message("CREATE TABLE IF NOT EXISTS {table} (a INT)").contains("fresh"));
+        assert!(message("CREATE OR REPLACE TABLE {table} (a INT)").contains("drop a table"));
+        assert!(message("CREATE TEMPORARY TABLE {table} (a INT)").contains("would not see"));
+        assert!(message("CREATE TABLE {table} (a INT); CREATE INDEX i ON other (a)").contains("does not name {table}"));
+        let autoinc = TemplateValues { key_type: None, ..VALUES };
+        assert_eq!(render("CREATE TABLE {table} (a {key_type})", &autoinc), Err(SchemaError::NoKeyType));
+    }
+
+    #[test]
+    fn an_index_of_its_own_is_a_second_statement() {
+        let statements =
+            render_statements("CREATE TABLE {table} (a INT);\nCREATE UNIQUE INDEX {index} ON {table} (a);", &VALUES)
+                .unwrap();
+        assert_eq!(
+            statements,
+            [
+                "CREATE TABLE `rowcliff_x` (a INT) ENGINE=InnoDB",
+                "CREATE UNIQUE INDEX `rowcliff_x_id2` ON `rowcliff_x` (a)"
+            ]
+        );
+    }
+}
