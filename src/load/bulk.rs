@@ -15,7 +15,7 @@ pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     let rows = rows
         .map(|row| {
             let mut values = DriverValues(Vec::with_capacity(columns));
-            loader.source.emit_all(row..row + 1, &mut values);
+            loader.source.emit_range(row..row + 1, &mut values);
             values.0
         })
         .collect();

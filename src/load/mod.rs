@@ -192,7 +192,7 @@ impl Loader {
             .collect();
         let columns = columns.join(",");
         let head = match method {
-            Method::LoadData => load_data::head(quoted_table, &source, &columns),
+            Method::LoadData => load_data::head(quoted_table, &columns),
             _ => format!("INSERT INTO {quoted_table} ({columns}) VALUES "),
         };
         Self { method, in_process, source, head, texts: Mutex::new(HashMap::new()) }
@@ -205,7 +205,8 @@ impl Loader {
     pub fn fit(&self, sizes: Sizes, connections: u32, limits: Limits, window_bytes: u64) -> Result<Fitted, Failure> {
         let mut notes = Vec::new();
         let row = self.source.max_row_bytes();
-        let wire = if self.method == Method::Insert { row.sql_text } else { row.binary.max(row.sql_text) };
+        // Text is never shorter than the binary form by more than a few bytes, which the headroom covers.
+        let wire = row.insert_text;
         let mut statement_rows = sizes.statement_rows;
         // The rows of LOAD DATA travel in packets of their own size; only the statement itself obeys the limit.
         if self.method != Method::LoadData {
@@ -252,7 +253,7 @@ impl Loader {
 
     fn memory_of_row(&self, row: crate::rows::RowBytes) -> u64 {
         match self.method {
-            Method::Insert => row.sql_text,
+            Method::Insert => row.insert_text,
             Method::LoadData => row.tsv,
             // Decoded values: the driver's own take more room than what they hold.
             Method::Prepared | Method::Bulk => row.values,

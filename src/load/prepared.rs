@@ -26,14 +26,11 @@ pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
         }
         sql
     });
-    let cells = columns * count as usize;
     if loader.in_process {
-        let mut values = crate::rows::Values::with_capacity(cells);
-        loader.source.emit_all(rows, &mut values);
-        Body::Values { sql, values: values.into_vec() }
+        Body::Values { sql, values: loader.source.values(rows) }
     } else {
-        let mut values = DriverValues(Vec::with_capacity(cells));
-        loader.source.emit_all(rows, &mut values);
+        let mut values = DriverValues(Vec::with_capacity(columns * count as usize));
+        loader.source.emit_range(rows, &mut values);
         Body::Params { sql, values: values.0 }
     }
 }

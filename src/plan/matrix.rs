@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::schema::{Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
 use crate::units::grouped;
 
@@ -114,9 +115,13 @@ fn targets(words: &[String]) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
     Ok((specs, secrets))
 }
 
-fn parsed<T: std::str::FromStr<Err = E>, E: std::fmt::Display>(flag: &str, words: &[String]) -> Result<Vec<T>, Error> {
+fn parsed<T>(flag: &str, words: &[String]) -> Result<Vec<T>, Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
     let list: Result<Vec<T>, Error> =
-        words.iter().map(|word| word.trim().parse().map_err(|error: E| Error::usage(flag, error.to_string(), "see rowcliff run --help"))).collect();
+        words.iter().map(|word| word.trim().parse().map_err(|error: T::Err| Error::usage(flag, error.to_string(), "see rowcliff run --help"))).collect();
     match list {
         Ok(list) if list.is_empty() => Err(Error::usage(flag, "the list is empty", "see rowcliff run --help")),
         other => other,
@@ -225,7 +230,9 @@ fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
             engine.name
         ));
     }
-    cell.method.unable(is_sqlite).or_else(|| cell.key.unable(is_sqlite))
+    let dialect = if is_sqlite { Dialect::Sqlite } else { Dialect::Mysql };
+    let without_type = cell.key.storage().filter(|&storage| key_type(dialect, storage).is_none());
+    cell.method.unable(is_sqlite).or_else(|| without_type.map(|storage| format!("{} has no {} UUIDs", dialect.name(), storage.name())))
 }
 
 fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {

@@ -12,6 +12,7 @@ use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
 use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
 use crate::rows::RowSource;
+use crate::schema::Dialect;
 use crate::target::{Failure, FailureKind, Session, Table, TableOrder};
 
 /// How long a cancelled statement may take to come back before its connection is given up.
@@ -110,7 +111,7 @@ fn load_table(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize, mut
 }
 
 fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource>) -> Loader {
-    let in_process = plan.cell.engine == "sqlite";
+    let in_process = table.facts().dialect == Dialect::Sqlite;
     Loader::new(plan.cell.method, &table.facts().quoted_name, in_process, Arc::clone(source))
 }
 

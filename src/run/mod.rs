@@ -256,7 +256,14 @@ impl Runner<'_> {
     fn rehearse(&mut self, curve: &CurvePlan) -> Verdict {
         let table = table_name(&self.run_id, curve.number);
         let mark = mark(&self.run_id, curve.number);
-        let order = self.order(curve, &table, &mark, true);
+        let order = TableOrder {
+            curve,
+            table: &table,
+            mark: &mark,
+            schema: self.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+            directory: self.directory.path(),
+            rehearsal: true,
+        };
         let mut table = match self.targets[curve.cell.target].open(&order) {
             Ok(table) => table,
             Err(failure) => return verdict(&failure),
@@ -266,18 +273,6 @@ impl Runner<'_> {
         match tried.and(closed) {
             Ok(()) => Verdict::runs(),
             Err(failure) => verdict(&failure),
-        }
-    }
-
-    /// What a curve asks of its target.
-    fn order<'a>(&'a self, curve: &'a CurvePlan, table: &'a str, mark: &'a str, rehearsal: bool) -> TableOrder<'a> {
-        TableOrder {
-            curve,
-            table,
-            mark,
-            schema: self.plan.schema.as_ref().map(|schema| schema.text.as_str()),
-            directory: self.directory.path(),
-            rehearsal,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::key::mix::Stream;
 use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
-use crate::rows::RowSource;
+use crate::rows::{RowOptions, RowSource, TableKind, Value};
 use crate::target::{Failure, Table, TableFacts};
 use crate::units::grouped;
 
@@ -31,16 +31,32 @@ pub fn table(table: &mut dyn Table, source: &RowSource, rows: u64, sample_rows: 
     let found = table.fetch(columns, &lookups)?;
     for (&row, found) in indexes.iter().zip(&found) {
         verification.compared_rows += 1;
-        let difference = match found {
-            None => Some(format!("row {} is not there", grouped(row))),
-            Some(values) => source.difference(row, values),
-        };
+        let difference = difference(source, row, found);
         if let Some(difference) = difference {
             verification.wrong_rows += 1;
             verification.first_difference.get_or_insert(difference);
         }
     }
     Ok(verification)
+}
+
+/// What tells the candidates from the row that was sent; `None` when one of them is it.
+fn difference(source: &RowSource, row: u64, candidates: &[Vec<Value>]) -> Option<String> {
+    let expected = source.expected(row);
+    let first_wrong = |values: &Vec<Value>| {
+        expected
+            .iter()
+            .zip(values)
+            .find(|((column, expected), got)| !source.compare(column, expected, got))
+            .map(|((column, expected), got)| (*column, expected.clone(), got.clone()))
+    };
+    if candidates.iter().any(|values| values.len() == expected.len() && first_wrong(values).is_none()) {
+        return None;
+    }
+    Some(match candidates.first().and_then(first_wrong) {
+        None => format!("row {} is not there", grouped(row)),
+        Some((column, sent, got)) => format!("row {}: {column} was sent as {sent:?} and is {got:?}", grouped(row)),
+    })
 }
 
 /// What is wrong, if anything is.
@@ -85,8 +101,17 @@ fn spread(rows: u64, wanted: u64, seed: u64) -> Vec<u64> {
 /// # Errors
 /// A column that cannot be filled, by name.
 pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<RowSource, String> {
-    let _ = (plan, curve, facts);
-    Err("not yet".into())
+    let options = RowOptions {
+        key: curve.cell.key,
+        seed: plan.seed,
+        index_order: plan.index_order,
+        uuid_rate: plan.uuid_rate,
+        payload_bytes: plan.payload_bytes,
+        rows: curve.sizes.rows,
+        table: if plan.schema.is_some() { TableKind::User } else { TableKind::Own },
+        dialect: facts.dialect,
+    };
+    RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

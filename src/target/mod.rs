@@ -20,6 +20,9 @@ use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Column, Dialect, TemplateValues};
 
+/// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
+pub const CANDIDATES: usize = 64;
+
 /// One database.
 pub trait Target {
     /// Facts about it, as recorded. Reads only.
@@ -115,12 +118,14 @@ impl Verdict {
 }
 
 /// What became known when a table was created.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct TableFacts {
     /// The table's name, quoted for statements.
     pub quoted_name: String,
     /// Its definition as the database prints it.
     pub create_table: String,
+    /// Whose SQL it is in.
+    pub dialect: Dialect,
     /// Its columns as the database reports them.
     pub columns: Vec<Column>,
     /// Durability as read back, `name=value` words.
@@ -133,6 +138,23 @@ pub struct TableFacts {
     pub notes: Vec<String>,
     /// Notes that every sample of the curve carries (`binlog-synced`).
     pub sample_notes: Vec<String>,
+}
+
+impl TableFacts {
+    /// Facts of which only the name is known yet.
+    pub fn new(quoted_name: String, dialect: Dialect) -> Self {
+        Self {
+            quoted_name,
+            create_table: String::new(),
+            dialect,
+            columns: Vec::new(),
+            flush_in_force: String::new(),
+            variables: BTreeMap::new(),
+            limits: Limits::default(),
+            notes: Vec::new(),
+            sample_notes: Vec::new(),
+        }
+    }
 }
 
 /// What limits a statement and a transaction.
@@ -185,11 +207,11 @@ pub trait Table: Send {
     /// What the target said.
     fn count(&mut self) -> Result<Option<u64>, Failure>;
 
-    /// Fetches rows: for each lookup the values of `columns`, or `None` when there is no such row.
+    /// Fetches rows: for each lookup the values of `columns` of every row that matches (a few at most).
     ///
     /// # Errors
     /// What the target said.
-    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Option<Vec<Value>>>, Failure>;
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure>;
 
     /// The closing work of the curve (a checkpoint): the caller times it. Says what it did; `None` when there is none.
     ///

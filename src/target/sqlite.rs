@@ -8,7 +8,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
-use super::{Accepted, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::load::Body;
 use crate::plan::{Cell, CurvePlan, Flush};
@@ -86,6 +86,10 @@ impl Target for SqliteTarget {
     }
 }
 
+fn quote_identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 fn exists(file: &Path) -> String {
     format!("{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another", file.display())
 }
@@ -125,7 +129,7 @@ impl SqliteTable {
         let cell = &order.curve.cell;
         let pragmas = pragmas(cell);
         let control = open(&path, &pragmas)?;
-        let name = format!("\"{}\"", order.table.replace('"', "\"\""));
+        let name = quote_identifier(order.table);
         for sql in order.statements(Dialect::Sqlite, &name, &format!("\"{}_id2\"", order.table), "")? {
             control
                 .execute_batch(&sql)
@@ -150,6 +154,7 @@ impl SqliteTable {
         let facts = TableFacts {
             quoted_name: name,
             create_table,
+            dialect: Dialect::Sqlite,
             columns,
             flush_in_force,
             variables,
@@ -309,23 +314,24 @@ impl Table for SqliteTable {
         Ok(u64::try_from(count).ok())
     }
 
-    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Option<Vec<Value>>>, Failure> {
-        let list: Vec<String> = columns.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
+        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
         let mut found = Vec::with_capacity(lookups.len());
-        for Lookup { column, value } in lookups {
+        for lookup in lookups {
+            let conditions: Vec<String> =
+                lookup.columns.iter().map(|(column, _)| format!("{} = ?", quote_identifier(column))).collect();
             let sql = format!(
-                "SELECT {} FROM {} WHERE \"{}\" = ?1",
+                "SELECT {} FROM {} WHERE {} LIMIT {CANDIDATES}",
                 list.join(","),
                 self.facts.quoted_name,
-                column.replace('"', "\"\"")
+                conditions.join(" AND ")
             );
             let mut statement = self.control.prepare_cached(&sql).map_err(failure)?;
-            let row = statement.query_row([value], |row| (0..list.len()).map(|index| Ok(from_sqlite(row.get_ref(index)?))).collect());
-            found.push(match row {
-                Ok(values) => Some(values),
-                Err(rusqlite::Error::QueryReturnedNoRows) => None,
-                Err(error) => return Err(failure(error)),
-            });
+            let values = rusqlite::params_from_iter(lookup.columns.iter().map(|(_, value)| value));
+            let rows: rusqlite::Result<Vec<Vec<Value>>> = statement
+                .query_map(values, |row| (0..list.len()).map(|index| Ok(from_sqlite(row.get_ref(index)?))).collect())
+                .and_then(Iterator::collect);
+            found.push(rows.map_err(failure)?);
         }
         Ok(found)
     }

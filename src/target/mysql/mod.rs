@@ -167,7 +167,7 @@ impl Target for MysqlTarget {
         let mut table = MysqlTable {
             control: Arc::clone(&control),
             name: order.table.to_owned(),
-            facts: TableFacts { quoted_name: quote_identifier(order.table), ..TableFacts::default() },
+            facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
             globals: Globals::new(Arc::clone(&control), &self.run_directory),
             work: Work::new(),
             closing: self.closing,
@@ -290,6 +290,7 @@ fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Res
     Ok(TableFacts {
         quoted_name,
         create_table,
+        dialect: Dialect::Mysql,
         columns,
         flush_in_force,
         variables,

@@ -13,10 +13,7 @@ use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use crate::load::prepared::to_mysql;
 use crate::rows::{Lookup, Value};
-use crate::target::{Canceller, Failure, Session, Table, TableFacts};
-
-/// How many rows one look-up statement of the verification asks for.
-const FETCH_ROWS: usize = 100;
+use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
 
 /// The table of one curve.
 pub struct MysqlTable {
@@ -123,17 +120,29 @@ impl Table for MysqlTable {
         self.work.run(&self.control, |conn| conn.query_first::<u64, _>(&sql))
     }
 
-    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Option<Vec<Value>>>, Failure> {
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
-        let mut found = Vec::with_capacity(lookups.len());
-        for group in lookups.chunks(FETCH_ROWS) {
-            // One statement for each row, prepared once: the rows come back in the order that was asked for, whatever
-            // the collation of the key thinks of its order.
-            for lookup in group {
-                found.push(self.fetch_one(&list.join(","), lookup)?);
+        let list = list.join(",");
+        let Some(first) = lookups.first() else { return Ok(Vec::new()) };
+        let conditions: Vec<String> =
+            first.columns.iter().map(|(column, _)| format!("{} = ?", quote_identifier(column))).collect();
+        let sql = format!(
+            "SELECT {list} FROM {} WHERE {} LIMIT {CANDIDATES}",
+            self.facts.quoted_name,
+            conditions.join(" AND ")
+        );
+        // One execution for each row, prepared once: what comes back belongs to the row that was asked for, whatever
+        // the collation of the key thinks of its order.
+        self.work.run(&self.control, |conn| {
+            let statement = conn.prep(&sql)?;
+            let mut found = Vec::with_capacity(lookups.len());
+            for lookup in lookups {
+                let values = lookup.columns.iter().map(|(_, value)| to_mysql(value)).collect();
+                let rows: Vec<Row> = conn.exec(&statement, Params::Positional(values))?;
+                found.push(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect());
             }
-        }
-        Ok(found)
+            Ok(found)
+        })
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
@@ -187,16 +196,6 @@ impl MysqlTable {
             refused
         })
     }
-
-    fn fetch_one(&mut self, columns: &str, lookup: &Lookup) -> Result<Option<Vec<Value>>, Failure> {
-        let (condition, values) = condition(lookup);
-        let sql = format!("SELECT {columns} FROM {} WHERE {condition} LIMIT 2", self.facts.quoted_name);
-        let rows: Vec<Row> = self.work.run(&self.control, |conn| conn.exec(&sql, Params::Positional(values)))?;
-        if rows.len() > 1 {
-            return Err(Failure::fatal(format!("two rows were found where {condition} is one row's")));
-        }
-        Ok(rows.into_iter().next().map(|row| row.unwrap().into_iter().map(from_mysql).collect()))
-    }
 }
 
 impl Drop for MysqlTable {
@@ -206,11 +205,6 @@ impl Drop for MysqlTable {
             let _ = self.globals.restore();
         }
     }
-}
-
-fn condition(lookup: &Lookup) -> (String, Vec<mysql::Value>) {
-    let Lookup { column, value } = lookup;
-    (format!("{} = ?", quote_identifier(column)), vec![to_mysql(value)])
 }
 
 /// A value as the driver gives it, in our own terms.

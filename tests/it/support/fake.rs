@@ -81,11 +81,10 @@ impl Target for FakeTarget {
         seen.rows = 0;
         seen.opened += u64::from(!order.rehearsal);
         let facts = TableFacts {
-            quoted_name: "`t`".into(),
             columns: default_columns(Dialect::Mysql, order.curve.cell.key, Variant::Standard),
             flush_in_force: "fake=1".into(),
             limits: Limits { statement_bytes: 1 << 24, ..Limits::default() },
-            ..TableFacts::default()
+            ..TableFacts::new("`t`".into(), Dialect::Mysql)
         };
         Ok(Box::new(FakeTable {
             facts,
@@ -133,7 +132,7 @@ impl Table for FakeTable {
         Ok(Some(self.seen.lock().unwrap().rows))
     }
 
-    fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Option<Vec<Value>>>, Failure> {
+    fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         Err(Failure::fatal("the fake target keeps no values"))
     }
 
