@@ -3,12 +3,15 @@
 //! - [`input`]: the runs to show, read from their directories.
 //! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
-//! - [`plot`]: draws a picture; [`scale`] its axes, [`palette`] its looks, [`sheet`] its SVG, [`text`] the width of words.
+//! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`],
+//!   [`text`] knows how wide words are.
 //! - [`progress`]: what a run says on stderr while it goes on.
 //! - [`show`]: the tables of a run, set by [`table`].
 
 pub mod input;
+pub mod layout;
 pub mod names;
+pub mod paint;
 pub mod palette;
 pub mod pictures;
 pub mod plot;

@@ -1,14 +1,13 @@
 //! A picture of curves over the size of the table, as SVG.
 //!
-//! [`draw_svg`] is given points and words and returns text. It decides where things stand; [`super::scale`] decides the
-//! axes and [`super::palette`] the looks. Text never lies over data: names stand at the right of the plot.
+//! [`draw_svg`] is given points and words and returns text. It sorts out what can be drawn; [`super::scale`] decides the
+//! axes, [`super::palette`] the looks, [`super::layout`] the places, and [`super::paint`] draws.
 
-use plotters::style::{Color, RGBAColor, RGBColor};
-
-use super::palette::{DASH_PATTERNS, DASHES, Look, MARKERS, Theme};
-use super::scale::{self, Axis, Quantity};
-use super::sheet::{At, Font, Group, Layer, Page, Side};
-use super::text::{bold_width, fitted, width, wrapped};
+use super::layout::Layout;
+use super::paint::Painter;
+use super::palette::{Look, Theme};
+use super::scale::{self, Quantity};
+use crate::units::{human_rate, human_seconds};
 
 /// What a picture is to show.
 #[derive(Debug, Clone)]
@@ -137,18 +136,10 @@ const MIN_HEIGHT: u32 = 300;
 /// Beyond this, whole pixels of plotters in tenths would not fit its integers.
 const MAX_SIDE: u32 = 20_000;
 
-const MARGIN: f64 = 28.0;
-const TITLE_SIZE: f64 = 21.0;
-const SUBTITLE_SIZE: f64 = 13.0;
-const TEXT_SIZE: f64 = 13.0;
-const SMALL_SIZE: f64 = 11.0;
-const LINE_WIDTH: f64 = 2.2;
-/// Length of the piece of line in front of a name.
-const SWATCH: f64 = 34.0;
-/// Markers closer together than this would hide the line.
-const MARKER_SPACING: f64 = 16.0;
-/// A name further than this from the end of its line is not read as belonging to it.
-const MAX_SHIFT: f64 = 56.0;
+/// A picture in which so few points are so far above the rest shows those few at its upper edge: one in fifty.
+const FEW: usize = 50;
+/// How far above: this many times the highest of the rest.
+const FAR: f64 = 10.0;
 
 /// Draws `series` as SVG.
 ///
@@ -162,18 +153,52 @@ pub fn draw_svg(spec: &PlotSpec, series: &[Series]) -> Result<Picture, PlotError
     let series: Vec<Series> = series.iter().map(|series| drawable(series, spec.log, &mut left_out)).collect();
     let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
     let all = || series.iter().flat_map(|one| one.points.iter().chain(one.repeats.iter().flatten()));
+    let mut remarks = left_out.clone();
     let y = if spec.log {
         scale::logarithmic(all().map(|point| point.y), spec.quantity)
     } else {
-        scale::from_zero(all().map(|point| point.y), spec.quantity)
+        let ceiling = ceiling(all().map(|point| point.y).collect());
+        remarks.extend(ceiling.map(|ceiling| beyond(&series, ceiling, spec.quantity)));
+        scale::from_zero(all().map(|point| ceiling.map_or(point.y, |ceiling| point.y.min(ceiling))), spec.quantity)
     };
     let (Some((x, rows_unit)), Some(y)) = (scale::rows(all().map(|point| point.x)), y) else {
         let why = if left_out.is_empty() { "there are no measured batches".to_owned() } else { left_out.join("; ") };
         return Err(PlotError::Nothing { why });
     };
-    let layout = Layout::new(spec, &x, &y, &series, &left_out);
-    let svg = Drawing { spec, x, y, rows_unit, series: &series, layout }.draw().map_err(PlotError::Drawing)?;
+    let layout = Layout::new(spec, x, y, &series, &remarks);
+    let svg = Painter { spec, rows_unit, series: &series, layout: &layout }.paint().map_err(PlotError::Drawing)?;
     Ok(Picture { svg, left_out })
+}
+
+/// Where a linear axis has to end so that a single batch of a thousand times the others does not press them flat.
+///
+/// `None` where the values need no such thing. A cliff is more than a few points, and is never cut.
+fn ceiling(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let few = (values.len() / FEW).max(1);
+    let rest = *values.get(values.len().checked_sub(few + 1)?)?;
+    let highest = *values.last()?;
+    (values.len() >= 8 && rest > 0.0 && highest > FAR * rest).then_some(rest * 1.3)
+}
+
+/// Says which points lie beyond the end of the axis.
+fn beyond(series: &[Series], ceiling: f64, quantity: Quantity) -> String {
+    let figure = |value: f64| match quantity {
+        Quantity::Seconds => human_seconds(value),
+        Quantity::Rate => format!("{}/s", human_rate(value)),
+    };
+    let found: Vec<String> = series
+        .iter()
+        .flat_map(|one| one.points.iter().map(move |point| (one, point)))
+        .filter(|(_, point)| point.y > ceiling)
+        .map(|(one, point)| format!("{} batch {} ({})", one.name, point.batch, figure(point.y)))
+        .collect();
+    let shown = found.len().min(6);
+    let more = if shown < found.len() { format!(" and {} more", found.len() - shown) } else { String::new() };
+    format!(
+        "Far beyond the axis, at its upper edge: {}{more}. A logarithmic axis shows all.",
+        found[..shown].join(", ")
+    )
 }
 
 /// The series with its points in order and without those that have no place; what is left out is said.
@@ -211,446 +236,278 @@ fn listed(batches: &[u64]) -> String {
     }
 }
 
-/// Where the parts of a picture stand, in pixels.
-#[derive(Debug)]
-struct Layout {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    subtitle: Vec<String>,
-    notes: Vec<String>,
-    /// Left end of the names' column.
-    names_left: f64,
-    names_width: f64,
-    entries: Vec<Entry>,
-    /// Curves whose names have no room.
-    unnamed: usize,
-}
+#[cfg(test)]
+mod tests {
+    use quick_xml::events::Event;
+    use quick_xml::reader::Reader;
 
-/// A name beside the plot.
-#[derive(Debug, Clone)]
-struct Entry {
-    /// Index of the series.
-    series: usize,
-    /// Height of the middle of the name.
-    y: f64,
-    name: String,
-    /// Lines below the name, each with the sign it explains.
-    marks: Vec<(MarkKind, String)>,
-    /// Whether it stands at the end of its line.
-    direct: bool,
-}
+    use super::*;
 
-impl Layout {
-    fn new(spec: &PlotSpec, x: &Axis, y: &Axis, series: &[Series], left_out: &[String]) -> Self {
-        let (page_width, page_height) = (f64::from(spec.width), f64::from(spec.height));
-        let inner = page_width - 2.0 * MARGIN;
-        let mut subtitle = wrapped(&spec.subtitle, inner, |line| width(line, SUBTITLE_SIZE));
-        subtitle.truncate(3);
-        let subtitle: Vec<String> = subtitle.iter().map(|line| fitted(line, SUBTITLE_SIZE, inner)).collect();
-        let mut notes: Vec<String> = spec
-            .notes
-            .iter()
-            .chain(left_out)
-            .flat_map(|note| wrapped(note, inner, |line| width(line, SMALL_SIZE)))
-            .map(|line| fitted(&line, SMALL_SIZE, inner))
-            .collect();
-        if notes.len() > 4 {
-            let more = notes.len() - 3;
-            notes.truncate(3);
-            notes.push(format!("... and {more} more lines"));
-        }
-
-        let widest = |labels: &mut dyn Iterator<Item = f64>| labels.fold(0.0, f64::max);
-        let y_labels = widest(&mut y.ticks.iter().map(|tick| width(&tick.label, TEXT_SIZE)));
-        let mark_width = |mark: &Mark| if mark.text.is_empty() { 0.0 } else { 16.0 + width(&mark.text, SMALL_SIZE) };
-        let names =
-            widest(&mut series.iter().flat_map(|one| {
-                one.marks.iter().map(mark_width).chain([width(&one.name, TEXT_SIZE)]).collect::<Vec<_>>()
-            }));
-        let names_width = names.min(page_width * 0.3).ceil();
-
-        let left = MARGIN + y_labels.ceil() + 10.0;
-        let names_left = page_width - MARGIN - names_width;
-        let right = names_left - 8.0 - SWATCH - 18.0;
-        let title_bottom = 30.0 + TITLE_SIZE / 2.0;
-        let top = title_bottom + 6.0 + 18.0 * subtitle.len() as f64 + 44.0;
-        let bottom = page_height - 24.0 - 52.0 - 16.0 * notes.len() as f64;
-        let mut layout = Self {
-            left,
-            right,
-            top,
-            bottom,
-            subtitle,
-            notes,
-            names_left,
-            names_width,
-            entries: Vec::new(),
-            unnamed: 0,
-        };
-        layout.place_names(x, y, series);
-        layout
+    /// What a test wants to know of an SVG: the class of the group, the element, its attributes, its text.
+    #[derive(Debug, Clone, Default)]
+    struct Element {
+        group: String,
+        name: String,
+        attributes: Vec<(String, String)>,
+        text: String,
     }
 
-    fn at(&self, x: &Axis, y: &Axis, point: Point) -> Option<At> {
-        let across = x.fraction(point.x)?;
-        let up = y.fraction(point.y)?;
-        Some((self.left + across * (self.right - self.left), self.bottom - up * (self.bottom - self.top)))
+    impl Element {
+        fn get(&self, name: &str) -> &str {
+            self.attributes.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+        }
+
+        /// Points in pixels.
+        fn points(&self) -> Vec<(f64, f64)> {
+            self.get("points")
+                .split_whitespace()
+                .map(|pair| {
+                    let (x, y) = pair.split_once(',').unwrap();
+                    (x.parse::<f64>().unwrap() / 10.0, y.parse::<f64>().unwrap() / 10.0)
+                })
+                .collect()
+        }
     }
 
-    /// Names at the ends of their lines where all fit there, otherwise a list at the right in the order of the ends.
-    fn place_names(&mut self, x: &Axis, y: &Axis, series: &[Series]) {
-        let mut entries: Vec<(Entry, At)> = Vec::new();
-        for (index, one) in series.iter().enumerate() {
-            let Some(end) = one.points.last().and_then(|point| self.at(x, y, *point)) else { continue };
-            let marks = one.marks.iter().filter(|mark| !mark.text.is_empty());
-            let marks =
-                marks.map(|mark| (mark.kind, fitted(&mark.text, SMALL_SIZE, self.names_width - 16.0))).collect();
-            let name = fitted(&one.name, TEXT_SIZE, self.names_width);
-            entries.push((Entry { series: index, y: end.1, name, marks, direct: true }, end));
-        }
-        entries.sort_by(|(_, a), (_, b)| a.1.total_cmp(&b.1));
-        let height = self.bottom - self.top;
-        let all: f64 = entries.iter().map(|(entry, _)| entry.height()).sum();
-        if all > height {
-            // A name matters more than why its curve stopped.
-            for (entry, _) in &mut entries {
-                entry.marks.clear();
+    /// Reads the document as XML, which fails where it is none.
+    fn elements(svg: &str) -> Vec<Element> {
+        let mut reader = Reader::from_str(svg);
+        reader.config_mut().check_end_names = true;
+        let (mut found, mut group): (Vec<Element>, String) = (Vec::new(), String::new());
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Eof => return found,
+                Event::Start(start) | Event::Empty(start) => {
+                    let attributes: Vec<(String, String)> = start
+                        .attributes()
+                        .map(|attribute| {
+                            let attribute = attribute.unwrap();
+                            let key = attribute.key.as_ref().to_owned();
+                            (key, attribute.value.into_owned())
+                        })
+                        .collect();
+                    let name = start.name().as_ref().to_owned();
+                    let mut element = Element { group: group.clone(), name, attributes, text: String::new() };
+                    if element.name == "g" {
+                        group = element.get("class").to_owned();
+                        element.group.clone_from(&group);
+                    }
+                    found.push(element);
+                }
+                Event::Text(text) => {
+                    if let Some(last) = found.last_mut() {
+                        last.text.push_str(&text);
+                    }
+                }
+                Event::GeneralRef(name) => {
+                    if let Some(last) = found.last_mut() {
+                        last.text.push_str(&format!("&{};", &*name));
+                    }
+                }
+                _ => {}
             }
         }
-        let wanted: Vec<f64> = entries.iter().map(|(_, end)| end.1).collect();
-        let heights: Vec<f64> = entries.iter().map(|(entry, _)| entry.height()).collect();
-        let placed = spread(&wanted, &heights, self.top - 8.0, self.bottom + 8.0);
-        let near_the_edge = |end: &At| end.0 > self.left + 0.94 * (self.right - self.left);
-        let direct = placed.as_ref().filter(|placed| {
-            entries.iter().zip(*placed).all(|((_, end), y)| near_the_edge(end) && (end.1 - y).abs() <= MAX_SHIFT)
-        });
-        match direct {
-            Some(placed) => {
-                for ((entry, _), y) in entries.iter_mut().zip(placed) {
-                    entry.y = *y;
+    }
+
+    fn of<'a>(elements: &'a [Element], group: &str, name: &str) -> Vec<&'a Element> {
+        elements.iter().filter(|element| element.group == group && element.name == name).collect()
+    }
+
+    fn texts(elements: &[Element], group: &str) -> Vec<String> {
+        of(elements, group, "text").into_iter().map(|element| element.text.trim().to_owned()).collect()
+    }
+
+    fn series(name: &str, family: usize, ys: &[f64]) -> Series {
+        let points =
+            (1..).zip(ys).map(|(batch, &y)| Point { batch, x: batch as f64 * 100_000.0, y }).collect::<Vec<_>>();
+        Series { name: name.into(), look: Look { family, dash: 0, marker: family }, points, ..Series::default() }
+    }
+
+    fn spec() -> PlotSpec {
+        PlotSpec { title: "Title".into(), subtitle: "sub".into(), y_title: "seconds".into(), ..PlotSpec::default() }
+    }
+
+    fn draw(spec: &PlotSpec, series: &[Series]) -> Vec<Element> {
+        elements(&draw_svg(spec, series).unwrap().svg)
+    }
+
+    #[test]
+    fn every_curve_is_one_line_with_its_name() {
+        let found = draw(&spec(), &[series("autoinc", 0, &[0.5; 9]), series("uuid4", 1, &[0.4, 0.4, 0.5, 2.0, 4.0])]);
+        let lines = of(&found, "curve", "polyline");
+        assert_eq!(lines.len(), 2);
+        assert_ne!(lines[0].get("stroke"), lines[1].get("stroke"));
+        assert_eq!(lines[0].points().len(), 9);
+        assert_eq!(texts(&found, "name"), ["autoinc", "uuid4"]);
+        let frame = texts(&found, "frame");
+        for text in ["Title", "sub", "seconds", "rows in the table (thousands)"] {
+            assert!(frame.iter().any(|found| found == text), "{text} not in {frame:?}");
+        }
+        assert_eq!((found[0].get("width"), found[0].get("height")), ("1200", "700"));
+    }
+
+    #[test]
+    fn points_stand_where_the_axes_say() {
+        // The highest value is a tick, 4 s; the lowest is zero; the last is the end of the axis of rows.
+        let found = draw(&spec(), &[series("a", 0, &[0.0, 2.0, 3.95])]);
+        let points = of(&found, "curve", "polyline")[0].points();
+        let grid: Vec<Vec<(f64, f64)>> =
+            of(&found, "frame", "polyline").iter().map(|element| element.points()).collect();
+        let horizontal: Vec<f64> = grid.iter().filter(|line| line[0].1 == line[1].1).map(|line| line[0].1).collect();
+        let (bottom, top) = (horizontal[0], horizontal[4]);
+        assert_eq!(points[0].1, bottom);
+        assert!((points[1].1 - (bottom + top) / 2.0).abs() < 0.11, "{points:?} {horizontal:?}");
+        let right = grid[0][1].0;
+        assert_eq!(points[2].0, right);
+        let left = grid[0][0].0;
+        assert!((points[0].0 - (left + (right - left) / 3.0)).abs() < 0.11);
+    }
+
+    #[test]
+    fn a_missing_batch_is_a_gap_and_order_does_not_matter() {
+        let mut one = series("a", 0, &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5]);
+        let whole = draw(&spec(), &[one.clone()]);
+        one.points.reverse();
+        let reversed = draw(&spec(), &[one.clone()]);
+        assert_eq!(of(&whole, "curve", "polyline")[0].points(), of(&reversed, "curve", "polyline")[0].points());
+        one.points.retain(|point| point.batch != 3);
+        let found = draw(&spec(), &[one.clone()]);
+        let lengths: Vec<usize> = of(&found, "curve", "polyline").iter().map(|line| line.points().len()).collect();
+        assert_eq!(lengths, [2, 3]);
+        // Batch 6 stands alone: a dot.
+        one.points.retain(|point| point.batch != 5);
+        let found = draw(&spec(), &[one]);
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
+        assert_eq!(of(&found, "curve", "circle").len(), 2);
+    }
+
+    #[test]
+    fn values_that_are_no_figures_are_left_out_and_said() {
+        let ys = [5.0, f64::NAN, 5.1, f64::INFINITY, 0.0, -1.0, 5.2, 5.1];
+        let picture = draw_svg(&spec(), &[series("a", 0, &ys)]).unwrap();
+        assert_eq!(picture.left_out, ["a: batches 2, 4 without a figure left out"]);
+        let log = draw_svg(&PlotSpec { log: true, ..spec() }, &[series("a", 0, &ys)]).unwrap();
+        assert_eq!(log.left_out.len(), 2);
+        assert!(log.left_out[1].contains("batches 5, 6 at or below zero"), "{:?}", log.left_out);
+        assert!(texts(&elements(&log.svg), "frame").iter().any(|text| text.contains("batches 5, 6")));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_a_message() {
+        let error = draw_svg(&spec(), &[]).unwrap_err();
+        assert!(error.to_string().contains("no measured batches"), "{error}");
+        let error = draw_svg(&spec(), &[series("a", 0, &[f64::NAN, f64::NAN])]).unwrap_err();
+        assert!(error.to_string().contains("a: batches 1, 2"), "{error}");
+        let log = PlotSpec { log: true, ..spec() };
+        assert!(matches!(draw_svg(&log, &[series("a", 0, &[0.0])]), Err(PlotError::Nothing { .. })));
+        let tiny = PlotSpec { width: 10, ..spec() };
+        assert!(draw_svg(&tiny, &[series("a", 0, &[1.0])]).unwrap_err().to_string().contains("at least 480x300"));
+    }
+
+    #[test]
+    fn odd_series_are_drawn_within_the_page() {
+        let odd: Vec<Vec<f64>> = vec![
+            vec![5.0],
+            vec![5.0, 5.0],
+            vec![0.0, 0.0],
+            vec![0.01; 40],
+            vec![1e-300, 1e300],
+            vec![-3.0, -4.0],
+            [vec![1.0; 50], vec![1000.0], vec![1.0; 50]].concat(),
+        ];
+        for ys in odd {
+            for log in [false, true] {
+                let mut one = series("a", 0, &ys);
+                for same_x in [false, true] {
+                    if same_x {
+                        one.points.iter_mut().for_each(|point| point.x = 34e9);
+                    }
+                    let Ok(picture) = draw_svg(&PlotSpec { log, ..spec() }, &[one.clone()]) else {
+                        assert!(log, "{ys:?}");
+                        continue;
+                    };
+                    for line in of(&elements(&picture.svg), "curve", "polyline") {
+                        let inside = |&(x, y): &(f64, f64)| (0.0..=1200.0).contains(&x) && (0.0..=700.0).contains(&y);
+                        assert!(line.points().iter().all(inside), "{ys:?} {:?}", line.points());
+                    }
                 }
             }
-            None => {
-                let room = ((height + 16.0) / Entry::LINE) as usize;
-                if entries.len() > room {
-                    self.unnamed = entries.len() - (room - 1);
-                    entries.truncate(room - 1);
-                }
-                let mut y = self.top;
-                for (entry, _) in &mut entries {
-                    (entry.y, entry.direct) = (y, false);
-                    y += entry.height();
-                }
-            }
-        }
-        self.entries = entries.into_iter().map(|(entry, _)| entry).collect();
-    }
-}
-
-impl Entry {
-    const LINE: f64 = 19.0;
-    const MARK_LINE: f64 = 15.0;
-
-    fn height(&self) -> f64 {
-        Self::LINE + Self::MARK_LINE * self.marks.len() as f64
-    }
-}
-
-/// Places labels of given heights as near as they can stand to the wanted heights without overlap, in the given order.
-///
-/// `wanted` is ascending; a place is the middle of a label's first line. `None` when they do not fit.
-fn spread(wanted: &[f64], heights: &[f64], low: f64, high: f64) -> Option<Vec<f64>> {
-    let total: f64 = heights.iter().sum();
-    if total > high - low {
-        return None;
-    }
-    // Blocks of labels that touch; each stands where its labels want to be on average.
-    struct Block {
-        first: usize,
-        height: f64,
-        top: f64,
-    }
-    let settle = |first: usize, end: usize, height: f64| {
-        let mut offset = 0.0;
-        let mut sum = 0.0;
-        for index in first..end {
-            sum += wanted[index] - Entry::LINE / 2.0 - offset;
-            offset += heights[index];
-        }
-        (sum / (end - first) as f64).clamp(low, high - height)
-    };
-    let mut blocks: Vec<Block> = Vec::new();
-    for (index, &own) in heights.iter().enumerate() {
-        let mut block = Block { first: index, height: own, top: settle(index, index + 1, own) };
-        while let Some(before) = blocks.pop_if(|before| before.top + before.height > block.top) {
-            let height = before.height + block.height;
-            block = Block { first: before.first, height, top: settle(before.first, index + 1, height) };
-        }
-        blocks.push(block);
-    }
-    let mut places = Vec::with_capacity(wanted.len());
-    for (position, block) in blocks.iter().enumerate() {
-        let end = blocks.get(position + 1).map_or(wanted.len(), |next| next.first);
-        let mut top = block.top;
-        for height in &heights[block.first..end] {
-            places.push(top + Entry::LINE / 2.0);
-            top += height;
-        }
-    }
-    Some(places)
-}
-
-struct Drawing<'a> {
-    spec: &'a PlotSpec,
-    x: Axis,
-    y: Axis,
-    rows_unit: &'static str,
-    series: &'a [Series],
-    layout: Layout,
-}
-
-impl Drawing<'_> {
-    fn draw(&self) -> Result<String, String> {
-        let mut page = Page::new(self.spec.width, self.spec.height);
-        page.layer(&Group { class: "frame", ..Group::default() }, |layer| self.frame(layer))?;
-        for one in self.series.iter().filter(|one| one.repeats.len() > 1) {
-            page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one))?;
-        }
-        for one in self.series {
-            let dash = DASH_PATTERNS[one.look.dash % DASHES];
-            let group = Group { class: "curve", title: Some(&one.name), dash };
-            page.layer(&group, |layer| self.curve(layer, one))?;
-        }
-        for (index, one) in self.series.iter().enumerate() {
-            let group = Group { class: "markers", title: Some(&one.name), ..Group::default() };
-            page.layer(&group, |layer| self.markers(layer, index, one))?;
-        }
-        for entry in &self.layout.entries {
-            let one = &self.series[entry.series];
-            let dash = DASH_PATTERNS[one.look.dash % DASHES];
-            page.layer(&Group { class: "swatch", dash, ..Group::default() }, |layer| self.swatch(layer, entry))?;
-            let group = Group { class: "name", title: Some(&one.name), ..Group::default() };
-            page.layer(&group, |layer| self.name(layer, entry))?;
-        }
-        Ok(page.finish(&self.spec.title))
-    }
-
-    fn font(&self, size: f64, colour: RGBColor) -> Font {
-        Font { size, bold: false, colour }
-    }
-
-    fn colour(&self, one: &Series) -> RGBColor {
-        self.spec.theme.families[one.look.family % self.spec.theme.families.len()]
-    }
-
-    /// Everything but the curves: background, titles, axes, grid, notes.
-    fn frame(&self, layer: &mut Layer<'_>) {
-        let (theme, place) = (&self.spec.theme, &self.layout);
-        let (page_width, page_height) = (f64::from(self.spec.width), f64::from(self.spec.height));
-        layer.rectangle((0.0, 0.0), (page_width, page_height), theme.background.to_rgba());
-        self.titles(layer);
-        for tick in &self.y.ticks {
-            let Some(up) = self.y.fraction(tick.value) else { continue };
-            let y = place.bottom - up * (place.bottom - place.top);
-            layer.line(&[(place.left, y), (place.right, y)], theme.grid.to_rgba(), 1.0);
-            layer.text(&tick.label, (place.left - 9.0, y), Side::End, self.font(TEXT_SIZE, theme.muted));
-        }
-        for tick in &self.x.ticks {
-            let Some(across) = self.x.fraction(tick.value) else { continue };
-            let x = place.left + across * (place.right - place.left);
-            layer.line(&[(x, place.top), (x, place.bottom)], theme.grid.to_rgba(), 1.0);
-            layer.line(&[(x, place.bottom), (x, place.bottom + 5.0)], theme.axis.to_rgba(), 1.0);
-            layer.text(&tick.label, (x, place.bottom + 17.0), Side::Middle, self.font(TEXT_SIZE, theme.muted));
-        }
-        layer.line(&[(place.left, place.bottom), (place.right, place.bottom)], theme.axis.to_rgba(), 1.2);
-        let x_title = match self.rows_unit {
-            "" => "rows in the table".to_owned(),
-            unit => format!("rows in the table ({unit})"),
-        };
-        let middle = (place.left + place.right) / 2.0;
-        layer.text(&x_title, (middle, place.bottom + 40.0), Side::Middle, self.font(TEXT_SIZE, theme.ink));
-        let mut y = page_height - 24.0 - 16.0 * (place.notes.len() as f64 - 1.0);
-        for note in &place.notes {
-            layer.text(note, (MARGIN, y), Side::Start, self.font(SMALL_SIZE, theme.muted));
-            y += 16.0;
         }
     }
 
-    fn titles(&self, layer: &mut Layer<'_>) {
-        let (theme, place) = (&self.spec.theme, &self.layout);
-        let inner = f64::from(self.spec.width) - 2.0 * MARGIN;
-        // A long title gets smaller before it is cut.
-        let size = (TITLE_SIZE * inner / bold_width(&self.spec.title, TITLE_SIZE).max(1.0)).clamp(14.0, TITLE_SIZE);
-        let title = fitted(&self.spec.title, size, inner / bold_width("a", 1.0) * width("a", 1.0));
-        layer.text(&title, (MARGIN, 34.0), Side::Start, Font { bold: true, ..self.font(size, theme.ink) });
-        let mut y = 60.0;
-        for line in &place.subtitle {
-            layer.text(line, (MARGIN, y), Side::Start, self.font(SUBTITLE_SIZE, theme.muted));
-            y += 18.0;
-        }
-        let scale = if self.spec.log { ", logarithmic" } else { "" };
-        let y_title = format!("{}{scale}", self.spec.y_title);
-        let y_title = fitted(&y_title, TEXT_SIZE, inner);
-        layer.text(&y_title, (MARGIN, place.top - 22.0), Side::Start, self.font(TEXT_SIZE, theme.ink));
+    #[test]
+    fn one_batch_far_beyond_the_others_does_not_press_them_flat() {
+        let found = draw(&spec(), &[series("a", 0, &[vec![1.0; 50], vec![1000.0], vec![1.0; 50]].concat())]);
+        let points = of(&found, "curve", "polyline")[0].points();
+        assert!(points[0].1 - points[50].1 < 200.0, "{:?}", points[0]);
+        assert!(texts(&found, "frame").iter().any(|text| text.contains("a batch 51 (16m40s)")));
+        // A cliff at the end of a curve that was stopped is no such thing.
+        let cliff = draw(&spec(), &[series("a", 0, &[vec![1.0; 50], vec![30.0, 31.0, 32.0]].concat())]);
+        assert!(!texts(&cliff, "frame").iter().any(|text| text.contains("beyond")));
     }
 
-    fn at(&self, point: Point) -> Option<At> {
-        self.layout.at(&self.x, &self.y, point)
+    #[test]
+    fn marks_stand_on_the_curve_and_say_why() {
+        let mut one = series("uuid4", 0, &[0.4, 0.4, 0.5, 2.0, 4.0]);
+        one.marks = vec![
+            Mark { x: 500_000.0, kind: MarkKind::Stop, text: "stopped by --max-slowdown 5".into() },
+            Mark { x: 250_000.0, kind: MarkKind::Resume, text: String::new() },
+        ];
+        let found = draw(&spec(), &[one, series("autoinc", 1, &[0.3; 9])]);
+        let end = *of(&found, "curve", "polyline")[0].points().last().unwrap();
+        let ring = of(&found, "markers", "circle").into_iter().find(|circle| circle.get("fill") == "none").unwrap();
+        let centre = (ring.get("cx").parse::<f64>().unwrap() / 10.0, ring.get("cy").parse::<f64>().unwrap() / 10.0);
+        assert_eq!(centre, end);
+        assert!(texts(&found, "name").contains(&"stopped by --max-slowdown 5".to_owned()));
     }
 
-    /// The points in pixels, cut where a batch is missing.
-    fn pieces(&self, points: &[Point]) -> Vec<Vec<At>> {
-        points
-            .chunk_by(|a, b| b.batch - a.batch <= 1)
-            .map(|piece| piece.iter().filter_map(|point| self.at(*point)).collect())
-            .collect()
-    }
-
-    fn repeats(&self, layer: &mut Layer<'_>, one: &Series) {
-        let colour = self.colour(one).mix(0.3);
-        for piece in one.repeats.iter().flat_map(|repeat| self.pieces(repeat)) {
-            self.piece(layer, &piece, colour, 1.1);
-        }
-    }
-
-    fn curve(&self, layer: &mut Layer<'_>, one: &Series) {
-        for piece in self.pieces(&one.points) {
-            self.piece(layer, &piece, self.colour(one).to_rgba(), LINE_WIDTH);
-        }
-    }
-
-    fn piece(&self, layer: &mut Layer<'_>, piece: &[At], colour: RGBAColor, line_width: f64) {
-        match piece {
-            [] => {}
-            // A single batch between two gaps has no line: it is a dot.
-            [only] => layer.disc(*only, line_width * 1.2, colour),
-            _ => layer.line(piece, colour, line_width),
-        }
-    }
-
-    /// Markers so far apart that they do not hide the line, shifted from curve to curve so that they do not hide each other.
-    fn markers(&self, layer: &mut Layer<'_>, index: usize, one: &Series) {
-        let colour = self.colour(one);
-        let points: Vec<At> = one.points.iter().filter_map(|point| self.at(*point)).collect();
-        let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
-        let spacing = (last.0 - first.0) / (points.len() as f64 - 1.0).max(1.0);
-        let dense = spacing < MARKER_SPACING;
-        let every = if dense { ((4.0 * MARKER_SPACING / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
-        let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
-        for at in points.iter().skip(shift).step_by(every) {
-            self.marker(layer, *at, one.look.marker, colour);
-        }
-        for mark in &one.marks {
-            if let Some(at) = self.place_of(one, mark.x) {
-                self.sign(layer, at, mark.kind, colour);
+    #[test]
+    fn names_never_overlap_and_never_leave_the_page() {
+        for count in [1, 2, 3, 5, 12, 20, 45] {
+            for step in [0.0, 0.02, 0.5] {
+                let all: Vec<Series> = (0..count)
+                    .map(|index| series(&format!("curve {index}"), index, &vec![3.0 + step * index as f64; 30]))
+                    .collect();
+                let found = draw(&spec(), &all);
+                assert_eq!(of(&found, "curve", "polyline").len(), count);
+                let names = of(&found, "name", "text");
+                let mut heights: Vec<f64> = names.iter().map(|text| text.get("y").parse().unwrap()).collect();
+                heights.sort_by(f64::total_cmp);
+                assert!(heights.windows(2).all(|pair| pair[1] - pair[0] > 120.0), "{count} {step} {heights:?}");
+                assert!(heights.iter().all(|y| (0.0..7000.0).contains(y)), "{count} {step} {heights:?}");
+                assert!(names.len() == count || (count == 45 && names.len() > 25), "{count} {step}");
+                let said = names.iter().any(|text| text.text.contains("more curves"));
+                assert_eq!(said, count == 45, "{count}");
             }
         }
     }
 
-    /// The curve's point at `x`, or its last one before; the repeats are asked too, since one may have gone on alone.
-    fn place_of(&self, one: &Series, x: f64) -> Option<At> {
-        let candidates = [&one.points].into_iter().chain(&one.repeats).flatten();
-        let before = candidates.clone().filter(|point| point.x <= x).max_by(|a, b| a.x.total_cmp(&b.x));
-        before.or_else(|| candidates.min_by(|a, b| a.x.total_cmp(&b.x))).and_then(|point| self.at(*point))
+    #[test]
+    fn words_that_are_markup_stay_words() {
+        let odd = "<b>&\"x\" 'y' ключ \u{1}";
+        let spec = PlotSpec { title: odd.into(), subtitle: odd.into(), notes: vec![odd.into()], ..spec() };
+        let found = draw(&spec, &[series(odd, 0, &[1.0, 2.0])]);
+        assert!(texts(&found, "name")[0].starts_with("&lt;b&gt;&amp;&quot;x&quot;"), "{:?}", texts(&found, "name"));
+        assert!(!found.iter().any(|element| element.name == "b"));
     }
 
-    fn marker(&self, layer: &mut Layer<'_>, (x, y): At, marker: usize, colour: RGBColor) {
-        let solid = colour.to_rgba();
-        let background = self.spec.theme.background.to_rgba();
-        let scaled = |shape: &[At], size: f64| -> Vec<At> {
-            shape.iter().map(|(dx, dy)| (x + dx * size, y + dy * size)).collect()
-        };
-        const SQUARE: [At; 4] = [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)];
-        const UP: [At; 3] = [(0.0, -1.15), (1.05, 0.75), (-1.05, 0.75)];
-        const DOWN: [At; 3] = [(0.0, 1.15), (1.05, -0.75), (-1.05, -0.75)];
-        const DIAMOND: [At; 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
-        let size = 4.0;
-        match marker % MARKERS {
-            0 => layer.disc((x, y), 3.6, solid),
-            1 => layer.polygon(&scaled(&SQUARE, size), solid),
-            2 => layer.polygon(&scaled(&UP, size), solid),
-            3 => layer.polygon(&scaled(&DIAMOND, size), solid),
-            4 => layer.polygon(&scaled(&DOWN, size), solid),
-            5 => {
-                layer.disc((x, y), 4.4, solid);
-                layer.disc((x, y), 2.4, background);
-            }
-            6 => {
-                layer.polygon(&scaled(&SQUARE, size * 1.15), solid);
-                layer.polygon(&scaled(&SQUARE, size * 0.6), background);
-            }
-            _ => {
-                layer.polygon(&scaled(&DIAMOND, size * 1.2), solid);
-                layer.polygon(&scaled(&DIAMOND, size * 0.55), background);
-            }
-        }
+    #[test]
+    fn repeats_are_drawn_lightly_below() {
+        let mut one = series("a", 0, &[1.0, 2.0, 3.0]);
+        one.repeats = vec![series("", 0, &[0.9, 1.9, 2.9]).points, series("", 0, &[1.1, 2.1, 3.1]).points];
+        let found = draw(&spec(), &[one]);
+        let light = of(&found, "repeats", "polyline");
+        assert_eq!(light.len(), 2);
+        assert_eq!(light[0].get("opacity"), "0.3");
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
     }
 
-    fn sign(&self, layer: &mut Layer<'_>, (x, y): At, kind: MarkKind, colour: RGBColor) {
-        let (solid, background) = (colour.to_rgba(), self.spec.theme.background.to_rgba());
-        let cross = |layer: &mut Layer<'_>, arm: f64| {
-            layer.line(&[(x - arm, y - arm), (x + arm, y + arm)], solid, 2.0);
-            layer.line(&[(x - arm, y + arm), (x + arm, y - arm)], solid, 2.0);
-        };
-        match kind {
-            MarkKind::Stop => {
-                layer.disc((x, y), 7.5, background);
-                layer.ring((x, y), 6.5, solid, 1.8);
-                cross(layer, 2.9);
-            }
-            MarkKind::Failed => {
-                layer.disc((x, y), 7.5, background);
-                cross(layer, 5.0);
-            }
-            MarkKind::Full => {
-                layer.rectangle((x - 2.5, y - 9.0), (x + 2.5, y + 9.0), background);
-                layer.line(&[(x, y - 8.0), (x, y + 8.0)], solid, 2.6);
-            }
-            MarkKind::Interrupted => {
-                layer.disc((x, y), 7.5, background);
-                layer.line(&[(x - 2.5, y - 5.5), (x - 2.5, y + 5.5)], solid, 2.2);
-                layer.line(&[(x + 2.5, y - 5.5), (x + 2.5, y + 5.5)], solid, 2.2);
-            }
-            MarkKind::Resume => {
-                layer.polygon(&[(x - 5.5, y - 8.0), (x + 8.5, y), (x - 5.5, y + 8.0)], background);
-                layer.polygon(&[(x - 4.0, y - 5.5), (x + 6.0, y), (x - 4.0, y + 5.5)], solid);
-            }
-        }
-    }
-
-    /// The piece of line in front of a name; at the end of a line it begins at the line's last point.
-    fn swatch(&self, layer: &mut Layer<'_>, entry: &Entry) {
-        let one = &self.series[entry.series];
-        let colour = self.colour(one);
-        let left = self.layout.names_left - 8.0 - SWATCH;
-        let right = self.layout.names_left - 8.0;
-        layer.line(&[(left, entry.y), (right, entry.y)], colour.to_rgba(), LINE_WIDTH);
-    }
-
-    fn name(&self, layer: &mut Layer<'_>, entry: &Entry) {
-        let theme = &self.spec.theme;
-        let one = &self.series[entry.series];
-        let place = &self.layout;
-        let left = place.names_left - 8.0 - SWATCH;
-        if entry.direct
-            && let Some(end) = one.points.last().and_then(|point| self.at(*point))
-        {
-            layer.line(&[end, (left - 2.0, entry.y)], self.colour(one).mix(0.45), 1.0);
-        }
-        self.marker(layer, (left + SWATCH / 2.0, entry.y), one.look.marker, self.colour(one));
-        layer.text(&entry.name, (place.names_left, entry.y), Side::Start, self.font(TEXT_SIZE, theme.ink));
-        let mut y = entry.y + 16.0;
-        for (kind, text) in &entry.marks {
-            self.sign(layer, (place.names_left + 6.0, y), *kind, self.colour(one));
-            layer.text(text, (place.names_left + 17.0, y), Side::Start, self.font(SMALL_SIZE, theme.muted));
-            y += Entry::MARK_LINE;
-        }
-        let is_last = place.entries.last().is_some_and(|last| last.series == entry.series);
-        if is_last && place.unnamed > 0 {
-            let more = format!("... and {} more curves", place.unnamed);
-            layer.text(&more, (place.names_left, y + 3.0), Side::Start, self.font(SMALL_SIZE, theme.muted));
-        }
+    #[test]
+    fn dashes_belong_to_the_group() {
+        let mut one = series("a", 0, &[1.0, 2.0, 3.0]);
+        one.look.dash = 1;
+        let found = draw(&spec(), &[one]);
+        assert_eq!(of(&found, "curve", "g")[0].get("stroke-dasharray"), "70 35");
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
     }
 }

@@ -20,6 +20,8 @@ const UNITS: f64 = 10.0;
 const FONTS: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
 /// plotters divides every font size by this before it writes it.
 const PLOTTERS_FONT_FACTOR: f64 = 1.24;
+/// Where plotters puts the baseline of text below the point it hangs from, in parts of the font size.
+const PLOTTERS_BASELINE: f64 = 0.76;
 
 /// A point in pixels, from the upper left corner.
 pub type At = (f64, f64);
@@ -158,7 +160,7 @@ impl Layer<'_> {
         self.draw(Circle::new(units(centre), (radius * UNITS).round() as u32, stroke(colour, width)));
     }
 
-    /// Text whose small letters are centred on the height of `at`.
+    /// Text whose digits and small letters are centred on the height of `at`.
     pub fn text(&mut self, text: &str, at: At, side: Side, font: Font) {
         let horizontal = match side {
             Side::Start => HPos::Left,
@@ -168,8 +170,11 @@ impl Layer<'_> {
         let weight = if font.bold { FontStyle::Bold } else { FontStyle::Normal };
         let style = TextStyle::from((FONTS, font.size * UNITS * PLOTTERS_FONT_FACTOR, weight))
             .color(&font.colour)
-            .pos(Pos::new(horizontal, VPos::Center));
-        self.draw(Text::new(printable(text), units(at), style));
+            .pos(Pos::new(horizontal, VPos::Top));
+        // plotters centres by the height of an x, which is unknown to a viewer that falls back to another font; its
+        // other way is by the font size, 0.76 of it from the top to the baseline.
+        let top = at.1 - (PLOTTERS_BASELINE - 0.34) * font.size;
+        self.draw(Text::new(printable(text), units((at.0, top)), style));
     }
 
     fn draw<'e, E>(&mut self, element: E)
