@@ -116,7 +116,8 @@ fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
         human_rows(rows),
         human_bytes(disk),
     );
-    let existing = here.ancestors().find(|path| path.exists() && !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let existing =
+        here.ancestors().find(|path| path.exists() && !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Some(free) = environment::free_bytes(existing) {
         text.push_str(&format!("free where the run would be recorded ({}): {}\n", here.display(), human_bytes(free)));
     }

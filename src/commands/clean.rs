@@ -19,7 +19,8 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
     let next = "name the directory of a run";
     let mut record = store::read_run(directory).map_err(|error| Error::file(directory, error, next))?;
     let _lock = RunDirectory::lock(directory)?;
-    let plan: Plan = serde_json::from_value(record.plan.clone()).map_err(|error| Error::file(directory, error, next))?;
+    let plan: Plan =
+        serde_json::from_value(record.plan.clone()).map_err(|error| Error::file(directory, error, next))?;
     let mut lines = Vec::new();
     let mut failed = false;
     let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -45,9 +46,10 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
                 let access = Access::new(place.clone(), Secret::default().or_environment());
                 mysql::clean(access, &tables).map_err(|failure| failure.to_string())
             }
-            Place::Sqlite { path } => {
-                Ok(curves.iter().map(|&index| crate::target::sqlite::clean(path.as_deref(), directory, &plan, index)).collect())
-            }
+            Place::Sqlite { path } => Ok(curves
+                .iter()
+                .map(|&index| crate::target::sqlite::clean(path.as_deref(), directory, &plan, index))
+                .collect()),
             Place::Scratch { .. } => Ok(Vec::new()),
         };
         match result {
@@ -63,7 +65,8 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
             }
         }
     }
-    store::write_run(directory, &record).map_err(|error| Error::file(directory, error, "check that it can be written"))?;
+    store::write_run(directory, &record)
+        .map_err(|error| Error::file(directory, error, "check that it can be written"))?;
     let text = lines.iter().map(|line| format!("{line}\n")).collect();
     Ok(Output { stdout: text, stderr: Vec::new(), exit: if failed { exit::FAILED } else { exit::OK } })
 }

@@ -13,8 +13,8 @@ use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::{Event, Interrupt, RunDirectory, Runner, Summary, SystemClock};
 use crate::target::engines::EngineTable;
-use crate::target::registry::{self, Opening};
 use crate::target::mysql::Mode;
+use crate::target::registry::{self, Opening};
 
 /// Runs the matrix.
 ///
@@ -65,7 +65,9 @@ fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Outpu
             stdout.push('\n');
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
                 match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
-                    Ok(drawn) => drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display()))),
+                    Ok(drawn) => {
+                        drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display())))
+                    }
                     Err(error) => stderr.push(error.to_string()),
                 }
             }
@@ -82,9 +84,16 @@ fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Outpu
 /// What was left out or left behind, and what to do about it.
 fn last_words(record: &RunRecord, directory: &std::path::Path, plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
-    let prevented = record.curves.iter().filter(|curve| matches!(curve.outcome, Outcome::Skipped { environment: true, .. })).count();
+    let prevented = record
+        .curves
+        .iter()
+        .filter(|curve| matches!(curve.outcome, Outcome::Skipped { environment: true, .. }))
+        .count();
     if prevented > 0 {
-        lines.push(format!("{prevented} curves could not be run here; `rowcliff show {}` has the reasons", directory.display()));
+        lines.push(format!(
+            "{prevented} curves could not be run here; `rowcliff show {}` has the reasons",
+            directory.display()
+        ));
     }
     if !plan.keep {
         let kept: Vec<_> = record.curves.iter().filter(|curve| curve.table.is_some()).collect();
@@ -102,4 +111,3 @@ fn last_words(record: &RunRecord, directory: &std::path::Path, plan: &Plan) -> V
     }
     lines
 }
-

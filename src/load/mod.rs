@@ -193,6 +193,7 @@ impl Loader {
         let columns = columns.join(",");
         let head = match method {
             Method::LoadData => load_data::head(quoted_table, &columns),
+            _ if in_process => format!("INSERT OR ROLLBACK INTO {quoted_table} ({columns}) VALUES "),
             _ => format!("INSERT INTO {quoted_table} ({columns}) VALUES "),
         };
         Self { method, in_process, source, head, texts: Mutex::new(HashMap::new()) }
@@ -210,7 +211,10 @@ impl Loader {
         let mut statement_rows = sizes.statement_rows;
         // The rows of LOAD DATA travel in packets of their own size; only the statement itself obeys the limit.
         if self.method != Method::LoadData {
-            let room = limits.statement_bytes.saturating_sub(self.head.len() as u64).saturating_sub(PACKET_HEADROOM.min(limits.statement_bytes / 4));
+            let room = limits
+                .statement_bytes
+                .saturating_sub(self.head.len() as u64)
+                .saturating_sub(PACKET_HEADROOM.min(limits.statement_bytes / 4));
             let most = room / wire.max(1);
             if most == 0 {
                 return Err(Failure {
@@ -218,18 +222,25 @@ impl Loader {
                     code: None,
                     message: format!(
                         "one row can take {} and a statement no more than max_allowed_packet={}; raise max_allowed_packet at the server or give less with --payload-bytes",
-                        human_bytes(wire), limits.statement_bytes
+                        human_bytes(wire),
+                        limits.statement_bytes
                     ),
                 });
             }
             lower(&mut statement_rows, most, &mut notes, |rows| {
-                format!("statements carry {rows} rows: more would not stay under max_allowed_packet={}", limits.statement_bytes)
+                format!(
+                    "statements carry {rows} rows: more would not stay under max_allowed_packet={}",
+                    limits.statement_bytes
+                )
             });
         }
         if self.method == Method::Prepared {
             let columns = self.source.insert_columns().len().max(1) as u64;
             lower(&mut statement_rows, (limits.placeholders / columns).max(1), &mut notes, |rows| {
-                format!("statements carry {rows} rows: a prepared statement has at most {} placeholders here", limits.placeholders)
+                format!(
+                    "statements carry {rows} rows: a prepared statement has at most {} placeholders here",
+                    limits.placeholders
+                )
             });
         }
         lower(&mut statement_rows, limits.transaction_rows, &mut notes, |rows| {
@@ -244,10 +255,14 @@ impl Loader {
             format!("transactions carry {rows} rows: more are refused here")
         });
         lower(&mut commit_rows, (limits.transaction_bytes / wire.max(1)).max(1), &mut notes, |rows| {
-            format!("transactions carry {rows} rows: more than {} is refused here", human_bytes(limits.transaction_bytes))
+            format!(
+                "transactions carry {rows} rows: more than {} is refused here",
+                human_bytes(limits.transaction_bytes)
+            )
         });
         let in_memory = self.memory_of_row(row);
-        let window_rows = (window_bytes / in_memory.max(1)).max(statement_rows * u64::from(connections.max(1))).min(sizes.batch_rows);
+        let window_rows =
+            (window_bytes / in_memory.max(1)).max(statement_rows * u64::from(connections.max(1))).min(sizes.batch_rows);
         Ok(Fitted { statement_rows, commit_rows, window_rows, notes })
     }
 

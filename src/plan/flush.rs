@@ -47,12 +47,16 @@ impl FromStr for Flush {
 
 /// A name that can stand in SET GLOBAL without quoting.
 pub fn is_variable_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '-')
+    !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '-')
 }
 
 /// A value that can be written as a number or a quoted string without escaping.
 pub fn is_plain_value(value: &str) -> bool {
-    !value.is_empty() && value.len() <= 256 && value.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '`' | ';'))
+    !value.is_empty()
+        && value.len() <= 256
+        && value.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '"' | '\\' | '`' | ';'))
 }
 
 impl fmt::Display for Flush {

@@ -35,7 +35,11 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
     let methods = parsed::<Method>("--method", &args.method)?;
     let has_server = targets.iter().any(|target| !matches!(target.place, Place::Sqlite { .. }));
     if !args.engine.is_empty() && !has_server {
-        return Err(Error::usage("--engine", "SQLite has one engine of its own", "leave --engine out, or name a server with --target"));
+        return Err(Error::usage(
+            "--engine",
+            "SQLite has one engine of its own",
+            "leave --engine out, or name a server with --target",
+        ));
     }
     let schema = args.schema.as_deref().map(read_schema).transpose()?;
     let mut curves = Vec::new();
@@ -43,7 +47,11 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         let mut seen = HashSet::new();
         for (index, target) in targets.iter().enumerate() {
             let is_sqlite = matches!(target.place, Place::Sqlite { .. });
-            let connections = if args.connections.is_empty() { vec![if is_sqlite { 1 } else { 8 }] } else { args.connections.clone() };
+            let connections = if args.connections.is_empty() {
+                vec![if is_sqlite { 1 } else { 8 }]
+            } else {
+                args.connections.clone()
+            };
             for (word, entry) in engine_list(args, is_sqlite, engines)? {
                 for &key in &keys {
                     for flush in &flushes {
@@ -107,7 +115,11 @@ fn targets(words: &[String]) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
             Place::Server(server) => server.url(),
         };
         if specs.iter().any(|spec| spec.label == label) {
-            return Err(Error::usage("--target", format!("{label} is named twice"), "name each target once; --repeat repeats its curves"));
+            return Err(Error::usage(
+                "--target",
+                format!("{label} is named twice"),
+                "name each target once; --repeat repeats its curves",
+            ));
         }
         specs.push(TargetSpec { label, place });
         secrets.push(secret);
@@ -120,8 +132,14 @@ where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,
 {
-    let list: Result<Vec<T>, Error> =
-        words.iter().map(|word| word.trim().parse().map_err(|error: T::Err| Error::usage(flag, error.to_string(), "see rowcliff run --help"))).collect();
+    let list: Result<Vec<T>, Error> = words
+        .iter()
+        .map(|word| {
+            word.trim()
+                .parse()
+                .map_err(|error: T::Err| Error::usage(flag, error.to_string(), "see rowcliff run --help"))
+        })
+        .collect();
     match list {
         Ok(list) if list.is_empty() => Err(Error::usage(flag, "the list is empty", "see rowcliff run --help")),
         other => other,
@@ -139,11 +157,19 @@ fn engine_list(args: &cli::RunArgs, is_sqlite: bool, engines: &EngineTable) -> R
     for word in &args.engine {
         let word = word.trim();
         if !word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || word.is_empty() {
-            return Err(Error::usage("--engine", format!("{word:?} is not the name of an engine"), "see rowcliff engines"));
+            return Err(Error::usage(
+                "--engine",
+                format!("{word:?} is not the name of an engine"),
+                "see rowcliff engines",
+            ));
         }
         let resolved = engines.resolve(word);
         if resolved.0 == "sqlite" {
-            return Err(Error::usage("--engine", "sqlite is a target, not an engine of a server", "use --target sqlite"));
+            return Err(Error::usage(
+                "--engine",
+                "sqlite is a target, not an engine of a server",
+                "use --target sqlite",
+            ));
         }
         if !list.iter().any(|(name, _)| *name == resolved.0) {
             list.push(resolved);
@@ -181,26 +207,48 @@ fn sizes(args: &cli::RunArgs, is_sqlite: bool, cell: &Cell, notes: &mut Vec<Stri
     let asked = match args.rows {
         Some(rows) => rows,
         None if is_sqlite => 1_000_000.max(batch_rows),
-        None => return Err(Error::usage("--rows", "a server needs to be told how many rows to load", "give the size of the table, as in --rows 300M")),
+        None => {
+            return Err(Error::usage(
+                "--rows",
+                "a server needs to be told how many rows to load",
+                "give the size of the table, as in --rows 300M",
+            ));
+        }
     };
-    let rows = asked.div_ceil(batch_rows).checked_mul(batch_rows).filter(|&rows| rows <= i64::MAX as u64).ok_or_else(|| {
-        Error::usage("--rows", format!("{} rows are more than a 64-bit key can number", grouped(asked)), "give fewer rows")
-    })?;
+    let rows = asked.div_ceil(batch_rows).checked_mul(batch_rows).filter(|&rows| rows <= i64::MAX as u64).ok_or_else(
+        || {
+            Error::usage(
+                "--rows",
+                format!("{} rows are more than a 64-bit key can number", grouped(asked)),
+                "give fewer rows",
+            )
+        },
+    )?;
     if rows != asked {
-        say_once(notes, format!(
-            "--rows {} is rounded up to {} rows: {} whole batches of {}",
-            grouped(asked), grouped(rows), grouped(rows / batch_rows), grouped(batch_rows)
-        ));
+        say_once(
+            notes,
+            format!(
+                "--rows {} is rounded up to {} rows: {} whole batches of {}",
+                grouped(asked),
+                grouped(rows),
+                grouped(rows / batch_rows),
+                grouped(batch_rows)
+            ),
+        );
     }
     let default_statement = cell.method.default_statement_rows(batch_rows, cell.connections);
     let statement_rows = args.statement_rows.unwrap_or(default_statement).min(batch_rows);
     let default_commit = if is_sqlite { batch_rows } else { statement_rows };
     let mut commit_rows = args.commit_rows.unwrap_or(default_commit).min(batch_rows);
     if commit_rows < statement_rows {
-        say_once(notes, format!(
-            "--commit-rows {} is raised to the {} rows of one statement, which cannot be committed in parts",
-            grouped(commit_rows), grouped(statement_rows)
-        ));
+        say_once(
+            notes,
+            format!(
+                "--commit-rows {} is raised to the {} rows of one statement, which cannot be committed in parts",
+                grouped(commit_rows),
+                grouped(statement_rows)
+            ),
+        );
         commit_rows = statement_rows;
     }
     Ok(Sizes { rows, batch_rows, statement_rows, commit_rows })
@@ -222,7 +270,10 @@ fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
         return Some(format!("{} takes no UUID key", engine.name));
     }
     if cell.connections > 1 && !engine.can.several_connections {
-        return Some(format!("{} has one writer at a time, so it is loaded over one connection; give --connections 1", engine.name));
+        return Some(format!(
+            "{} has one writer at a time, so it is loaded over one connection; give --connections 1",
+            engine.name
+        ));
     }
     if matches!(cell.flush, Flush::Level(_)) && engine.flush.is_none() {
         return Some(format!(
@@ -232,11 +283,14 @@ fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
     }
     let dialect = if is_sqlite { Dialect::Sqlite } else { Dialect::Mysql };
     let without_type = cell.key.storage().filter(|&storage| key_type(dialect, storage).is_none());
-    cell.method.unable(is_sqlite).or_else(|| without_type.map(|storage| format!("{} has no {} UUIDs", dialect.name(), storage.name())))
+    cell.method
+        .unable(is_sqlite)
+        .or_else(|| without_type.map(|storage| format!("{} has no {} UUIDs", dialect.name(), storage.name())))
 }
 
 fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::file(path, error, "--schema takes a file with one CREATE TABLE statement for {table}"))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::file(path, error, "--schema takes a file with one CREATE TABLE statement for {table}")
+    })?;
     Ok(SchemaFile { path: path.display().to_string(), text })
 }

@@ -138,7 +138,10 @@ fn parse_server(text: &str) -> Result<(Place, Secret), String> {
     }
     let database = decoded(url.path().trim_start_matches('/'), "the database")?;
     if database.is_empty() || database.contains('/') {
-        return Err("the URL names no database, as in mysql://USER@HOST/DB; rowcliff creates tables there and no database".into());
+        return Err(
+            "the URL names no database, as in mysql://USER@HOST/DB; rowcliff creates tables there and no database"
+                .into(),
+        );
     }
     let mut socket = None;
     for (name, value) in url.query_pairs() {
@@ -184,7 +187,10 @@ mod tests {
     fn the_forms_of_a_target() {
         assert_eq!(parse("sqlite").unwrap().0, Place::Sqlite { path: None });
         assert_eq!(parse("sqlite:/tmp/x.db").unwrap().0, Place::Sqlite { path: Some("/tmp/x.db".into()) });
-        assert_eq!(parse("scratch:/usr/sbin/mysqld").unwrap().0, Place::Scratch { binary: Some("/usr/sbin/mysqld".into()) });
+        assert_eq!(
+            parse("scratch:/usr/sbin/mysqld").unwrap().0,
+            Place::Scratch { binary: Some("/usr/sbin/mysqld".into()) }
+        );
         let (place, secret) = server("mysql://me@db.example:3307/test");
         assert_eq!((place.host.as_str(), place.port, place.database.as_str()), ("db.example", 3307, "test"));
         assert!(!secret.is_some());

@@ -58,7 +58,10 @@ impl Reporter for Lines {
             Event::Note(text) => self.line(&format!("note: {text}")),
             Event::CurveStarted { curve, batches } => {
                 self.curve_number += 1;
-                self.line(&format!("curve {} of {}: {} ({batches} batches)", self.curve_number, self.curves, curve.curve));
+                self.line(&format!(
+                    "curve {} of {}: {} ({batches} batches)",
+                    self.curve_number, self.curves, curve.curve
+                ));
             }
             Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
             Event::CurveEnded { curve } => self.line(&ended_line(curve)),

@@ -258,8 +258,7 @@ mod tests {
         for (statement, commit, window, connections) in
             [(1, 1, 1, 1), (3, 7, 2, 4), (10, 1000, 5, 3), (1000, 1000, 10, 8), (7, 50, 1000, 2), (5, 5, 12, 8)]
         {
-            let cut =
-                Cut { statement_rows: statement, commit_rows: commit, window_rows: window, connections };
+            let cut = Cut { statement_rows: statement, commit_rows: commit, window_rows: window, connections };
             let mut pieces: Vec<Range<u64>> = windows(13..113, cut).into_iter().flatten().map(|o| o.rows).collect();
             pieces.sort_by_key(|rows| rows.start);
             let mut next = 13;

@@ -66,7 +66,12 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     Ok(())
 }
 
-fn load_table(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize, mut table: Box<dyn Table>) -> Result<(), Error> {
+fn load_table(
+    runner: &mut Runner<'_>,
+    record: &mut RunRecord,
+    index: usize,
+    mut table: Box<dyn Table>,
+) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
     let loaded = match prepare(runner, plan, table.as_mut()) {
         Ok(mut ready) => {
@@ -97,8 +102,10 @@ fn load_table(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize, mut
         }
     };
     let entry = &mut record.curves[index];
-    let keep = runner.plan.keep || !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. });
-    let closed = patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| table.close(keep));
+    let keep = runner.plan.keep
+        || !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. });
+    let closed =
+        patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| table.close(keep));
     if let Err(failure) = closed {
         entry.notes.push(format!("closing the table: {failure}"));
         if matches!(entry.outcome, Outcome::Completed) {
@@ -246,7 +253,13 @@ fn failed(failure: &Failure) -> Outcome {
     Outcome::Failed { code: failure.code, message: failure.message.clone() }
 }
 
-fn sample(entry: &CurveRecord, batch: u64, sizes: &crate::plan::Sizes, measured: &Measured, notes: &[String]) -> Sample {
+fn sample(
+    entry: &CurveRecord,
+    batch: u64,
+    sizes: &crate::plan::Sizes,
+    measured: &Measured,
+    notes: &[String],
+) -> Sample {
     let seconds = measured.sending.as_secs_f64();
     let mut words: Vec<&str> = Vec::new();
     if batch == 1 {
@@ -317,7 +330,8 @@ fn finish(runner: &Runner<'_>, entry: &mut CurveRecord, table: &mut dyn Table, s
         }
         Err(failure) if failure.kind == FailureKind::Cancelled => entry.outcome = Outcome::Interrupted,
         Err(failure) => {
-            entry.outcome = Outcome::Failed { code: failure.code, message: format!("verification: {}", failure.message) };
+            entry.outcome =
+                Outcome::Failed { code: failure.code, message: format!("verification: {}", failure.message) };
         }
     }
 }

@@ -49,7 +49,8 @@ impl RunDirectory {
         let next = "check that the directory can be written";
         let lock_path = path.join(LOCK_FILE);
         let lock = File::create(&lock_path).map_err(|error| Error::file(&lock_path, error, next))?;
-        lock.try_lock().map_err(|_| Error::file(path, "another rowcliff is writing this run", "wait for it, or end it"))?;
+        lock.try_lock()
+            .map_err(|_| Error::file(path, "another rowcliff is writing this run", "wait for it, or end it"))?;
         let batches_path = path.join(store::BATCHES_FILE);
         let batches = CsvAppender::open(&batches_path).map_err(|error| Error::file(&batches_path, error, next))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

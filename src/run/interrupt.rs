@@ -29,7 +29,11 @@ impl Interrupt {
         let interrupt = Self::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // The order counts: at the second signal the flag is already up, and this leaves at once.
-            signal_hook::flag::register_conditional_shutdown(signal, i32::from(exit::INTERRUPTED), Arc::clone(&interrupt.asked))?;
+            signal_hook::flag::register_conditional_shutdown(
+                signal,
+                i32::from(exit::INTERRUPTED),
+                Arc::clone(&interrupt.asked),
+            )?;
             signal_hook::flag::register_usize(signal, Arc::clone(&interrupt.signal), signal as usize)?;
             signal_hook::flag::register(signal, Arc::clone(&interrupt.asked))?;
         }

@@ -269,7 +269,13 @@ impl Runner<'_> {
             Err(failure) => return verdict(&failure),
         };
         let tried = curve::try_statement(self.plan, curve, table.as_mut());
-        let closed = patience::patiently(table.as_mut(), &self.interrupt, Some(curve::CLOSE_LIMIT), "closing the table", |table| table.close(false));
+        let closed = patience::patiently(
+            table.as_mut(),
+            &self.interrupt,
+            Some(curve::CLOSE_LIMIT),
+            "closing the table",
+            |table| table.close(false),
+        );
         match tried.and(closed) {
             Ok(()) => Verdict::runs(),
             Err(failure) => verdict(&failure),

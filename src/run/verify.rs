@@ -11,7 +11,13 @@ use crate::units::grouped;
 ///
 /// # Errors
 /// What the target said.
-pub fn table(table: &mut dyn Table, source: &RowSource, rows: u64, sample_rows: u64, seed: u64) -> Result<Verification, Failure> {
+pub fn table(
+    table: &mut dyn Table,
+    source: &RowSource,
+    rows: u64,
+    sample_rows: u64,
+    seed: u64,
+) -> Result<Verification, Failure> {
     let mut verification = Verification { expected_rows: rows, ..Verification::default() };
     if !table.facts().limits.keeps_rows {
         verification.left_out = Some("this engine keeps no row".into());
@@ -24,7 +30,8 @@ pub fn table(table: &mut dyn Table, source: &RowSource, rows: u64, sample_rows: 
     let indexes = spread(rows, sample_rows, seed);
     let lookups: Option<Vec<_>> = indexes.iter().map(|&row| source.find_by(row)).collect();
     let Some(lookups) = lookups else {
-        verification.left_out = Some("no column of this table finds a row again, so rows were counted and not compared".into());
+        verification.left_out =
+            Some("no column of this table finds a row again, so rows were counted and not compared".into());
         return Ok(verification);
     };
     let columns = source.insert_columns();
@@ -69,7 +76,10 @@ pub fn problem(verification: &Verification) -> Option<String> {
         ));
     }
     verification.first_difference.as_ref().map(|first| {
-        format!("{} of {} compared rows are not what was sent; the first: {first}", verification.wrong_rows, verification.compared_rows)
+        format!(
+            "{} of {} compared rows are not what was sent; the first: {first}",
+            verification.wrong_rows, verification.compared_rows
+        )
     })
 }
 
@@ -133,7 +143,8 @@ mod tests {
         assert_eq!(problem(&good), None);
         let short = Verification { counted_rows: Some(4), ..good.clone() };
         assert!(problem(&short).unwrap().contains("4 were counted"));
-        let wrong = Verification { wrong_rows: 1, compared_rows: 3, first_difference: Some("row 2: mail".into()), ..good };
+        let wrong =
+            Verification { wrong_rows: 1, compared_rows: 3, first_difference: Some("row 2: mail".into()), ..good };
         assert!(problem(&wrong).unwrap().contains("row 2: mail"));
     }
 }

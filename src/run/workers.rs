@@ -57,7 +57,11 @@ impl Window {
 
     fn take(&self, index: usize, worker: usize) -> Option<Piece> {
         let mut slot = self.pieces[index].lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.as_ref().is_some_and(|piece| piece.worker.is_none_or(|pinned| pinned == worker)) { slot.take() } else { None }
+        if slot.as_ref().is_some_and(|piece| piece.worker.is_none_or(|pinned| pinned == worker)) {
+            slot.take()
+        } else {
+            None
+        }
     }
 }
 
@@ -123,8 +127,13 @@ impl Crew {
                 let (orders, inbox) = channel::<Arc<Window>>();
                 let canceller = session.canceller();
                 let id = session.id();
-                let mut hand =
-                    Hand { index, session, encoder: Arc::clone(encoder), clock: Arc::clone(clock), in_transaction: false };
+                let mut hand = Hand {
+                    index,
+                    session,
+                    encoder: Arc::clone(encoder),
+                    clock: Arc::clone(clock),
+                    in_transaction: false,
+                };
                 let done = done_sender.clone();
                 let thread = std::thread::spawn(move || {
                     for window in inbox {
@@ -249,7 +258,11 @@ impl Hand {
         };
         // Pinned pieces first: they belong to a transaction that this worker holds open.
         for index in 0..window.pieces.len() {
-            let pinned = window.pieces[index].lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|piece| piece.worker);
+            let pinned = window.pieces[index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref()
+                .and_then(|piece| piece.worker);
             if pinned == Some(self.index) && !self.take_and_send(window, index, &mut share) {
                 return share;
             }
@@ -287,7 +300,11 @@ impl Hand {
             let before = (share.rows, share.statements);
             match self.try_piece(piece, attempt > 0, window, share) {
                 Ok(()) => return Ok(()),
-                Err(failure) if failure.kind == FailureKind::Retry && attempt < MAX_RETRIES && !window.abort.load(Ordering::Relaxed) => {
+                Err(failure)
+                    if failure.kind == FailureKind::Retry
+                        && attempt < MAX_RETRIES
+                        && !window.abort.load(Ordering::Relaxed) =>
+                {
                     // Rows of this transaction that earlier windows counted are sent again, not counted again.
                     (share.rows, share.statements) = before;
                     self.session.rollback()?;

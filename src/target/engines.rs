@@ -157,7 +157,8 @@ impl EngineTable {
         if let Some(engine) = self.0.get(&lower) {
             return (lower, engine.clone());
         }
-        let by_alias = self.0.iter().find(|(_, engine)| engine.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(&lower)));
+        let by_alias =
+            self.0.iter().find(|(_, engine)| engine.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(&lower)));
         match by_alias {
             Some((name, engine)) => (name.clone(), engine.clone()),
             None => (lower, Engine::unknown(word.trim())),
@@ -223,8 +224,21 @@ mod tests {
         words.dedup();
         assert_eq!(words.len(), count, "a word names two entries");
         for word in [
-            "innodb", "rocksdb", "aria", "aria-nontransactional", "myisam", "memory", "archive", "blackhole", "csv", "tokudb",
-            "pbxt", "soliddb", "ndb", "spider", "sqlite",
+            "innodb",
+            "rocksdb",
+            "aria",
+            "aria-nontransactional",
+            "myisam",
+            "memory",
+            "archive",
+            "blackhole",
+            "csv",
+            "tokudb",
+            "pbxt",
+            "soliddb",
+            "ndb",
+            "spider",
+            "sqlite",
         ] {
             assert!(table.knows(word), "{word} is missing");
         }

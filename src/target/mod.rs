@@ -72,19 +72,25 @@ impl TableOrder<'_> {
     ///
     /// # Errors
     /// The template cannot be used.
-    pub fn statements(&self, dialect: Dialect, table: &str, index: &str, options: &str) -> Result<Vec<String>, Failure> {
+    pub fn statements(
+        &self,
+        dialect: Dialect,
+        table: &str,
+        index: &str,
+        options: &str,
+    ) -> Result<Vec<String>, Failure> {
         let cell = &self.curve.cell;
         let template = match self.schema {
             Some(text) => text,
             None => schema::template(dialect, cell.key, cell.engine_entry.table).text,
         };
-        let key_type = match cell.key.storage() {
-            None => None,
-            Some(storage) => Some(
-                schema::key_type(dialect, storage)
-                    .ok_or_else(|| Failure::fatal(format!("{} has no type for the key {}", dialect.name(), cell.key)))?,
-            ),
-        };
+        let key_type =
+            match cell.key.storage() {
+                None => None,
+                Some(storage) => Some(schema::key_type(dialect, storage).ok_or_else(|| {
+                    Failure::fatal(format!("{} has no type for the key {}", dialect.name(), cell.key))
+                })?),
+            };
         schema::render_statements(template, &TemplateValues { dialect, table, index, key_type, options })
             .map_err(|error| Failure::fatal(format!("--schema: {error}")))
     }

@@ -41,7 +41,11 @@ pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
                     Box::new(MysqlTarget::external(&spec.label, Access::new(place.clone(), secret), *mode, directory))
                 }
                 Place::Scratch { .. } => {
-                    return Err(Error::target(&spec.label, "scratch servers are not built yet", "use sqlite or mysql://"));
+                    return Err(Error::target(
+                        &spec.label,
+                        "scratch servers are not built yet",
+                        "use sqlite or mysql://",
+                    ));
                 }
             };
             Ok(target)

@@ -8,7 +8,10 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
-use super::{Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{
+    Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target,
+    Verdict,
+};
 use crate::error::Error;
 use crate::load::Body;
 use crate::plan::{Cell, CurvePlan, Flush};
@@ -91,7 +94,10 @@ fn quote_identifier(name: &str) -> String {
 }
 
 fn exists(file: &Path) -> String {
-    format!("{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another", file.display())
+    format!(
+        "{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another",
+        file.display()
+    )
 }
 
 fn remove(path: &Path) {
@@ -145,7 +151,8 @@ impl SqliteTable {
         for (name, value) in &pragmas {
             check_pragma(name, value, &word(name))?;
         }
-        let limit = |limit: Limit| control.limit(limit).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(u64::MAX);
+        let limit =
+            |limit: Limit| control.limit(limit).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(u64::MAX);
         let limits = Limits {
             statement_bytes: limit(Limit::SQLITE_LIMIT_SQL_LENGTH),
             placeholders: limit(Limit::SQLITE_LIMIT_VARIABLE_NUMBER),
@@ -251,7 +258,9 @@ fn check_pragma(name: &str, asked: &str, read: &str) -> Result<(), Failure> {
     if super::mysql::globals::same_value(read, asked_word) {
         Ok(())
     } else {
-        Err(Failure::fatal(format!("PRAGMA {name}={asked} left it at {read}: the curve is not run under a wrong label")))
+        Err(Failure::fatal(format!(
+            "PRAGMA {name}={asked} left it at {read}: the curve is not run under a wrong label"
+        )))
     }
 }
 

@@ -31,7 +31,10 @@ fn a_cliff_is_measured_where_it_is() {
     assert_eq!(seconds, expected);
     assert_eq!(samples[9].inserts_per_sec, Some(10_000.0));
     assert_eq!(samples[10].inserts_per_sec, Some(1000.0));
-    assert_eq!(samples.iter().map(|sample| sample.table_rows).collect::<Vec<_>>(), (1..=20).map(|b| b * 1000).collect::<Vec<u64>>());
+    assert_eq!(
+        samples.iter().map(|sample| sample.table_rows).collect::<Vec<_>>(),
+        (1..=20).map(|b| b * 1000).collect::<Vec<u64>>()
+    );
     assert_eq!(samples[0].notes, "first");
     assert_eq!(samples[10].p50_us.map(|micros| micros / 1000), Some(100));
     assert_eq!(samples[10].max_us, Some(100_000));
@@ -171,7 +174,11 @@ fn batches_larger_than_the_memory_for_them_are_sent_in_windows() {
         let samples = samples(directory.path());
         assert_eq!(samples.len(), 4);
         for sample in &samples {
-            assert_eq!((sample.rows, sample.statements), (1000, Some(10)), "commit {commit_rows}, {connections} connections");
+            assert_eq!(
+                (sample.rows, sample.statements),
+                (1000, Some(10)),
+                "commit {commit_rows}, {connections} connections"
+            );
         }
         assert_eq!(result.seen.lock().unwrap().rows, 4000);
     }

@@ -15,9 +15,11 @@ type NamedRow = BTreeMap<String, Option<String>>;
 /// What the server said.
 pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Column>, Failure> {
     let place = format!("TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'", escape(database), escape(table));
-    let rows = control.named_rows(&format!("SELECT * FROM information_schema.COLUMNS WHERE {place} ORDER BY ORDINAL_POSITION"))?;
-    let statistics = control
-        .named_rows(&format!("SELECT * FROM information_schema.STATISTICS WHERE {place} ORDER BY INDEX_NAME, SEQ_IN_INDEX"))?;
+    let rows = control
+        .named_rows(&format!("SELECT * FROM information_schema.COLUMNS WHERE {place} ORDER BY ORDINAL_POSITION"))?;
+    let statistics = control.named_rows(&format!(
+        "SELECT * FROM information_schema.STATISTICS WHERE {place} ORDER BY INDEX_NAME, SEQ_IN_INDEX"
+    ))?;
     let references = control.named_rows(&format!(
         "SELECT COLUMN_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE {place} AND REFERENCED_TABLE_NAME IS NOT NULL"
     ))?;
@@ -26,7 +28,11 @@ pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Co
         .named_rows(&format!(
             "SELECT * FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = '{}'{}",
             escape(database),
-            if control.flavour == super::Flavour::MariaDb { format!(" AND TABLE_NAME = '{}'", escape(table)) } else { " AND 1 = 0".into() }
+            if control.flavour == super::Flavour::MariaDb {
+                format!(" AND TABLE_NAME = '{}'", escape(table))
+            } else {
+                " AND 1 = 0".into()
+            }
         ))
         .unwrap_or_default();
     let reported: Vec<ReportedColumn> = rows.iter().map(|row| column(row, &references, &checks)).collect();
@@ -44,7 +50,9 @@ fn number(row: &NamedRow, name: &str) -> Option<u64> {
 fn column(row: &NamedRow, references: &[NamedRow], checks: &[NamedRow]) -> ReportedColumn {
     let name = word(row, "column_name").unwrap_or_default();
     let of_column = |list: &[NamedRow], key: &str, value: &str| {
-        list.iter().find(|entry| word(entry, key).is_some_and(|other| other == name)).and_then(|entry| word(entry, value))
+        list.iter()
+            .find(|entry| word(entry, key).is_some_and(|other| other == name))
+            .and_then(|entry| word(entry, value))
     };
     ReportedColumn {
         data_type: word(row, "data_type").unwrap_or_default(),

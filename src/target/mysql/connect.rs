@@ -134,9 +134,9 @@ impl Access {
                  caching_sha2_password or ed25519",
                 self.place.user
             )),
-            mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => {
-                Failure::fatal(format!("{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"))
-            }
+            mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => Failure::fatal(format!(
+                "{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"
+            )),
             mysql::Error::TlsError(error) => Failure::fatal(format!(
                 "TLS with {place} failed: {error}; check --ssl-ca, or use a lower --ssl-mode than {}",
                 self.ssl_mode.word()
@@ -144,7 +144,10 @@ impl Access {
             mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
                 kind: FailureKind::Lost,
                 code: None,
-                message: format!("{place} took the connection and did not answer within {} s; is it stopped or overloaded?", CONNECT_LIMIT.as_secs()),
+                message: format!(
+                    "{place} took the connection and did not answer within {} s; is it stopped or overloaded?",
+                    CONNECT_LIMIT.as_secs()
+                ),
             },
             other => {
                 let mut failure = failure(other);

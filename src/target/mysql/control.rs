@@ -127,7 +127,8 @@ impl Control {
     /// # Errors
     /// What the server said.
     pub fn first<T: mysql::prelude::FromValue>(&mut self, sql: &str) -> Result<Option<T>, Failure> {
-        let value: Option<mysql::Value> = self.call(USUAL, |conn| conn.query_first::<Row, _>(sql))?.and_then(|mut row| row.take(0));
+        let value: Option<mysql::Value> =
+            self.call(USUAL, |conn| conn.query_first::<Row, _>(sql))?.and_then(|mut row| row.take(0));
         Ok(value.and_then(|value| mysql::from_value_opt::<Option<T>>(value).ok().flatten()))
     }
 
@@ -152,7 +153,10 @@ impl Control {
     ///
     /// # Errors
     /// What the server said.
-    pub fn variables<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<BTreeMap<String, String>, Failure> {
+    pub fn variables<'a>(
+        &mut self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<BTreeMap<String, String>, Failure> {
         let list: Vec<String> = names.into_iter().map(|name| format!("'{}'", escape(name))).collect();
         if list.is_empty() {
             return Ok(BTreeMap::new());
@@ -208,7 +212,13 @@ impl Control {
             .filter(|row| row.get("command").cloned().flatten().is_some_and(|command| command != "Daemon"))
             .map(|row| {
                 let word = |name: &str| row.get(name).cloned().flatten().unwrap_or_default();
-                format!("{} (user {}, {} for {} s)", word("id"), word("user"), word("command").to_lowercase(), word("time"))
+                format!(
+                    "{} (user {}, {} for {} s)",
+                    word("id"),
+                    word("user"),
+                    word("command").to_lowercase(),
+                    word("time")
+                )
             })
             .collect();
         (!others.is_empty()).then(|| format!("held by one of the sessions {}", others.join(", ")))

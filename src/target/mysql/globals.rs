@@ -85,7 +85,12 @@ impl Globals {
             },
         };
         let saved = self.saved.insert(before);
-        saved.changes.push(Change { name: name.to_owned(), original: original.clone(), set_to: value.to_owned(), in_force: None });
+        saved.changes.push(Change {
+            name: name.to_owned(),
+            original: original.clone(),
+            set_to: value.to_owned(),
+            in_force: None,
+        });
         write(saved, &self.run_directory)?;
         let result = set_global(&mut control, name, value);
         let now = control.variable(name)?.unwrap_or_default();
@@ -169,13 +174,17 @@ fn restore(control: &mut Control, saved: &SavedGlobals) -> Result<Vec<String>, F
     for change in saved.changes.iter().rev() {
         let name = &change.name;
         let now = control.variable(name)?.unwrap_or_default();
-        let ours = change.in_force.as_ref().map_or_else(|| same_value(&now, &change.set_to), |in_force| *in_force == now);
+        let ours =
+            change.in_force.as_ref().map_or_else(|| same_value(&now, &change.set_to), |in_force| *in_force == now);
         if restarted {
             done.push(format!("{name} is left at {now}: the server was started anew since rowcliff set it"));
         } else if now == change.original {
             continue;
         } else if !ours {
-            done.push(format!("{name} is left at {now}: somebody else changed it after rowcliff set {}", change.set_to));
+            done.push(format!(
+                "{name} is left at {now}: somebody else changed it after rowcliff set {}",
+                change.set_to
+            ));
         } else {
             set_global(control, name, &change.original).map_err(|failure| Failure {
                 message: format!(
@@ -238,7 +247,9 @@ pub fn same_value(read_back: &str, set: &str) -> bool {
 
 fn privilege_hint(failure: &Failure) -> &'static str {
     match failure.code {
-        Some(1227 | 1045 | 1044 | 1142) => "; grant it, or use --flush as-is (managed services often keep it to themselves)",
+        Some(1227 | 1045 | 1044 | 1142) => {
+            "; grant it, or use --flush as-is (managed services often keep it to themselves)"
+        }
         Some(1193) => "; this server has no such variable",
         Some(1238) => "; it can only be set when the server starts: use a scratch server",
         _ => "",
@@ -249,7 +260,8 @@ fn privilege_hint(failure: &Failure) -> &'static str {
 fn identity(control: &mut Control) -> Result<String, Failure> {
     let names = ["server_uuid", "server_uid", "hostname", "port", "socket", "datadir", "server_id"];
     let variables = control.variables(names)?;
-    let words: Vec<String> = names.iter().filter_map(|name| Some(format!("{name}={}", variables.get(*name)?))).collect();
+    let words: Vec<String> =
+        names.iter().filter_map(|name| Some(format!("{name}={}", variables.get(*name)?))).collect();
     Ok(words.join(" "))
 }
 
@@ -268,7 +280,9 @@ pub fn state_directory() -> PathBuf {
 
 fn state_file(identity: &str) -> PathBuf {
     // FNV-1a: a short stable name for the file; the identity itself stands in it and is compared.
-    let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = identity
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     state_directory().join(format!("globals-{hash:016x}.json"))
 }
 
@@ -298,7 +312,9 @@ mod tests {
 
     #[test]
     fn values_are_the_same_however_they_are_written() {
-        for (a, b) in [("ON", "1"), ("OFF", "0"), ("67108864", "64M"), ("2", "2"), ("0.5", "0.50"), ("O_DIRECT", "o_direct")] {
+        for (a, b) in
+            [("ON", "1"), ("OFF", "0"), ("67108864", "64M"), ("2", "2"), ("0.5", "0.50"), ("O_DIRECT", "o_direct")]
+        {
             assert!(same_value(a, b), "{a} {b}");
         }
         for (a, b) in [("1", "2"), ("ON", "0"), ("67108864", "65M"), ("fsync", "O_DIRECT")] {

@@ -30,10 +30,29 @@ use crate::schema::Dialect;
 
 /// Variables of the server itself that decide how fast a load is.
 const SERVER_VARIABLES: &[&str] = &[
-    "version_comment", "log_bin", "sync_binlog", "binlog_format", "max_allowed_packet", "local_infile", "sql_mode",
-    "innodb_buffer_pool_size", "innodb_log_file_size", "innodb_redo_log_capacity", "innodb_flush_method", "innodb_doublewrite",
-    "innodb_flush_log_at_trx_commit", "rocksdb_block_cache_size", "aria_pagecache_buffer_size", "key_buffer_size",
-    "max_connections", "read_only", "super_read_only", "innodb_read_only", "auto_increment_increment", "wsrep_on", "datadir",
+    "version_comment",
+    "log_bin",
+    "sync_binlog",
+    "binlog_format",
+    "max_allowed_packet",
+    "local_infile",
+    "sql_mode",
+    "innodb_buffer_pool_size",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "rocksdb_block_cache_size",
+    "aria_pagecache_buffer_size",
+    "key_buffer_size",
+    "max_connections",
+    "read_only",
+    "super_read_only",
+    "innodb_read_only",
+    "auto_increment_increment",
+    "wsrep_on",
+    "datadir",
 ];
 
 /// Whether a command may change anything on the server.
@@ -104,8 +123,7 @@ impl Target for MysqlTarget {
             }
         }
         let mut control = lock(&control);
-        let variables =
-            control.variables(SERVER_VARIABLES.iter().copied()).map_err(|failure| self.error(&failure))?;
+        let variables = control.variables(SERVER_VARIABLES.iter().copied()).map_err(|failure| self.error(&failure))?;
         let is_on = |name: &str| variables.get(name).is_some_and(|value| is_on(value));
         if is_on("read_only") {
             notes.push("read_only is ON: is this a replica?".into());
@@ -221,7 +239,9 @@ fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
 }
 
 fn engine_missing(engine: &Engine, offered: &[BTreeMap<String, Option<String>>]) -> Option<String> {
-    let entry = offered.iter().find(|row| row.get("engine").cloned().flatten().is_some_and(|name| name.eq_ignore_ascii_case(&engine.name)));
+    let entry = offered
+        .iter()
+        .find(|row| row.get("engine").cloned().flatten().is_some_and(|name| name.eq_ignore_ascii_case(&engine.name)));
     let plugin = engine.plugin.as_ref().map_or_else(String::new, |plugin| {
         format!("; it comes with the plugin {plugin} (INSTALL SONAME '{plugin}' on MariaDB)")
     });
@@ -351,12 +371,15 @@ pub fn clean(access: Access, tables: &[(String, String)]) -> Result<Vec<String>,
                 done.push(format!("table {table} does not bear this run's mark and is left alone"));
             }
             Some(_) => {
-                control.execute_patiently(&format!("DROP TABLE {}", quote_identifier(table))).map_err(|mut refused| {
-                    let holders = if refused.code == Some(1205) { control.lock_holders(table) } else { None };
-                    let who = holders.map_or_else(String::new, |holders| format!("; its metadata lock is {holders}"));
-                    refused.message = format!("table {table} could not be dropped: {}{who}", refused.message);
-                    refused
-                })?;
+                control.execute_patiently(&format!("DROP TABLE {}", quote_identifier(table))).map_err(
+                    |mut refused| {
+                        let holders = if refused.code == Some(1205) { control.lock_holders(table) } else { None };
+                        let who =
+                            holders.map_or_else(String::new, |holders| format!("; its metadata lock is {holders}"));
+                        refused.message = format!("table {table} could not be dropped: {}{who}", refused.message);
+                        refused
+                    },
+                )?;
                 done.push(format!("table {table} is dropped"));
             }
         }

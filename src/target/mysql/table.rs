@@ -71,7 +71,11 @@ impl Work {
         self.open = None;
     }
 
-    fn run<T>(&mut self, control: &SharedControl, call: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> Result<T, Failure> {
+    fn run<T>(
+        &mut self,
+        control: &SharedControl,
+        call: impl FnOnce(&mut Conn) -> mysql::Result<T>,
+    ) -> Result<T, Failure> {
         let result = call(self.conn(control)?).map_err(failure);
         if result.as_ref().is_err_and(|failure| failure.kind == crate::target::FailureKind::Lost) {
             self.close();

@@ -40,7 +40,11 @@ fn promised(family: Family, what: &str) -> Option<PathBuf> {
         return Some(value.into());
     }
     let required = std::env::var("ROWCLIFF_TEST_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|word| word == family.word()), "{name} is not set, and {} is required", family.word());
+    assert!(
+        !required.split(',').any(|word| word == family.word()),
+        "{name} is not set, and {} is required",
+        family.word()
+    );
     eprintln!("left out: no {} server ({name} is not set; run tests/run.sh)", family.word());
     None
 }
@@ -57,7 +61,8 @@ pub fn binary(family: Family) -> Option<PathBuf> {
 
 /// A connection as root.
 pub fn connect(socket: &Path) -> Conn {
-    let options = OptsBuilder::new().user(Some("root")).socket(Some(socket.display().to_string())).db_name(Some("test"));
+    let options =
+        OptsBuilder::new().user(Some("root")).socket(Some(socket.display().to_string())).db_name(Some("test"));
     Conn::new(options).expect("the test server answers")
 }
 
@@ -116,7 +121,8 @@ impl OwnServer {
         if family == Family::MySql {
             command.args(["--mysqlx=OFF", "--secure-file-priv=NULL"]);
         }
-        let child = command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child =
+            command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Self { socket, data, child, _directory: directory };
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
@@ -127,7 +133,11 @@ impl OwnServer {
             if Conn::new(options).is_ok() {
                 return Some(server);
             }
-            assert!(Instant::now() < deadline, "the server did not start:\n{}", std::fs::read_to_string(&log).unwrap_or_default());
+            assert!(
+                Instant::now() < deadline,
+                "the server did not start:\n{}",
+                std::fs::read_to_string(&log).unwrap_or_default()
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
