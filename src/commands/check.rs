@@ -21,7 +21,13 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
     let resolved = plan::resolve(args, &EngineTable::built_in())?;
     let plan = &resolved.plan;
     let here = args.out.clone().unwrap_or_else(|| "rowcliff-runs".into());
-    let opening = Opening { plan, secrets: &resolved.secrets, mode: Mode::ReadsOnly, directory: &here };
+    let opening = Opening {
+        plan,
+        secrets: &resolved.secrets,
+        protection: &resolved.protection,
+        mode: Mode::ReadsOnly,
+        directory: &here,
+    };
     let mut targets = registry::open(&opening)?;
     let mut stdout = String::new();
     let mut unreachable = Vec::new();

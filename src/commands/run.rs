@@ -30,7 +30,13 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     }
     let directory = RunDirectory::create(&out_directory(args))?;
     let path = directory.path().to_owned();
-    let opening = Opening { plan: &resolved.plan, secrets: &resolved.secrets, mode: Mode::MayChange, directory: &path };
+    let opening = Opening {
+        plan: &resolved.plan,
+        secrets: &resolved.secrets,
+        protection: &resolved.protection,
+        mode: Mode::MayChange,
+        directory: &path,
+    };
     let targets = registry::open(&opening)?;
     let runner = Runner {
         plan: &resolved.plan,
@@ -40,7 +46,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         environment: environment::observe(&path),
         directory,
         reporter: reporter.as_mut(),
-        command_line: command_line.iter().map(|word| plan::place::mask_url(word)).collect(),
+        command_line: command_line.to_vec(),
         run_id: crate::run::new_run_id(),
     };
     let summary = runner.execute()?;

@@ -243,22 +243,19 @@ impl Loader {
                 )
             });
         }
-        lower(&mut statement_rows, limits.transaction_rows, &mut notes, |rows| {
-            format!("statements carry {rows} rows: a transaction takes no more here")
+        // A statement is never more than a transaction.
+        let transaction = limits.transaction_rows.min((limits.transaction_bytes / wire.max(1)).max(1));
+        let by = limits.transaction_by(transaction);
+        lower(&mut statement_rows, transaction, &mut notes, |rows| {
+            format!("statements carry {rows} rows: a transaction takes no more here{by}")
         });
         let mut commit_rows = sizes.commit_rows.max(statement_rows);
         if sizes.commit_rows == sizes.statement_rows {
             // One statement was to be one transaction, and stays so.
             commit_rows = statement_rows;
         }
-        lower(&mut commit_rows, limits.transaction_rows, &mut notes, |rows| {
-            format!("transactions carry {rows} rows: more are refused here")
-        });
-        lower(&mut commit_rows, (limits.transaction_bytes / wire.max(1)).max(1), &mut notes, |rows| {
-            format!(
-                "transactions carry {rows} rows: more than {} is refused here",
-                human_bytes(limits.transaction_bytes)
-            )
+        lower(&mut commit_rows, transaction, &mut notes, |rows| {
+            format!("transactions carry {rows} rows: larger ones are refused here{by}")
         });
         let in_memory = self.memory_of_row(row);
         let window_rows =

@@ -6,11 +6,12 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
 use super::connect::prepare_session;
-use super::control::{SharedControl, lock, quote_identifier};
+use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
-use super::globals::Globals;
+use super::globals::{SharedGlobals, lock_globals};
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
+use super::{bears_mark, is_lock_wait, locked};
 use crate::load::prepared::to_mysql;
 use crate::rows::{Lookup, Value};
 use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
@@ -19,8 +20,9 @@ use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
 pub struct MysqlTable {
     pub(super) control: SharedControl,
     pub(super) name: String,
+    pub(super) mark: String,
     pub(super) facts: TableFacts,
-    pub(super) globals: Globals,
+    pub(super) globals: SharedGlobals,
     pub(super) work: Work,
     /// What the settle and closing steps do here.
     pub(super) closing: Closing,
@@ -54,7 +56,7 @@ impl Work {
             let access = lock(control).access().clone();
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
-            let _ = conn.query_drop("SET SESSION lock_wait_timeout=10");
+            let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
             let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((u64::from(conn.connection_id()), Arc::clone(&socket)));
@@ -167,7 +169,9 @@ impl Table for MysqlTable {
                         self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
                         Ok(Some("FLUSH TABLES".into()))
                     }
-                    Err(refused) if matches!(refused.code, Some(1227)) => Ok(None),
+                    Err(refused) if matches!(refused.code, Some(1227 | 1044 | 1142)) => Err(Failure::fatal(
+                        "left out: FLUSH TABLES ... FOR EXPORT needs the privileges RELOAD and LOCK TABLES",
+                    )),
                     Err(other) => Err(other),
                 }
             }
@@ -182,21 +186,37 @@ impl Table for MysqlTable {
         self.closed = true;
         let dropped = if keep { Ok(()) } else { self.drop_table() };
         self.work.close();
-        let restored = self.globals.restore();
+        let restored = lock_globals(&self.globals).restore();
         dropped?;
-        restored.map(|_| ())
+        // A restore that failed is tried again at the end of the run; a setting that somebody else changed meanwhile
+        // means that the curve was not measured under its label.
+        match restored?.foreign.as_slice() {
+            [] => Ok(()),
+            foreign => Err(Failure::fatal(format!(
+                "{}; the curve was not measured under its label all the time",
+                foreign.join("; ")
+            ))),
+        }
     }
 }
 
 impl MysqlTable {
     fn drop_table(&mut self) -> Result<(), Failure> {
+        let later = "`rowcliff clean` drops it later";
+        let marked = bears_mark(&mut lock(&self.control), &self.name, &self.mark)?;
+        if marked == Some(false) {
+            return Err(Failure::fatal(format!(
+                "table {} does not bear this run's mark any more and is left alone",
+                self.name
+            )));
+        }
         let sql = format!("DROP TABLE {}", self.facts.quoted_name);
         let name = self.name.clone();
         self.work.run(&self.control, |conn| conn.query_drop(&sql)).map_err(|mut refused| {
-            let holders = if refused.code == Some(1205) { lock(&self.control).lock_holders(&name) } else { None };
-            let who = holders.map_or_else(String::new, |holders| format!("; its metadata lock is {holders}"));
-            refused.message =
-                format!("table {name} could not be dropped: {}{who}; `rowcliff clean` drops it later", refused.message);
+            if is_lock_wait(&refused) {
+                refused = locked(&mut lock(&self.control), &name, refused);
+            }
+            refused.message = format!("table {name} could not be dropped: {}; {later}", refused.message);
             refused
         })
     }
@@ -206,7 +226,7 @@ impl Drop for MysqlTable {
     fn drop(&mut self) {
         // Left without a close when the run ended in an error of its own: the table stays, the globals do not.
         if !self.closed {
-            let _ = self.globals.restore();
+            let _ = lock_globals(&self.globals).restore();
         }
     }
 }

@@ -283,6 +283,7 @@ impl FakeRun {
             window_bytes: self.window_bytes,
             keep: false,
             strict: false,
+            care: rowcliff::plan::Care::default(),
         };
         let target = FakeTarget { clock: Arc::clone(&clock), behaviour, seen: Arc::clone(&seen) };
         let mut events = Events::default();
