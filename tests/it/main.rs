@@ -1,5 +1,6 @@
 //! One integration binary: each module is an area of `tests/run.sh`.
 
+mod care;
 mod cli;
 mod fake;
 mod mariadb;
