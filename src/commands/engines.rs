@@ -8,6 +8,9 @@ use crate::render::table::{Align, Table};
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::mysql::{self, Access};
 
+/// What SHOW ENGINES lists and nobody loads: views of something else.
+const NO_TABLES: [&str; 5] = ["performance_schema", "sequence", "mrg_myisam", "federated", "perfschema"];
+
 /// Prints the table.
 ///
 /// # Errors
@@ -105,7 +108,7 @@ fn on_server(word: &str, args: &EnginesArgs, engines: &EngineTable) -> Result<Ou
         let why = offer.missing(engine).or_else(|| engine.unable.clone());
         table.row(vec![word.to_owned(), if why.is_none() { "yes" } else { "no" }.into(), why.unwrap_or_default()]);
     }
-    for name in offer.names() {
+    for name in offer.names().into_iter().filter(|name| !NO_TABLES.contains(&name.to_ascii_lowercase().as_str())) {
         if !known.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
             let note = "not in the table: --flush as-is and NAME=VALUE only";
             table.row(vec![name.to_ascii_lowercase(), "yes".into(), note.into()]);

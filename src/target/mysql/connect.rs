@@ -140,6 +140,12 @@ impl Access {
     fn explain(&self, error: mysql::Error) -> Failure {
         let place = self.place.url();
         let tls = format!("--ssl-mode {}", self.ssl_mode.word());
+        if let Some(cause) = tls_cause(&error) {
+            return Failure::fatal(format!(
+                "TLS with {place} failed: {cause}; check --ssl-ca and the host's name, or use a lower --ssl-mode than {}",
+                self.ssl_mode.word()
+            ));
+        }
         match error {
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
                 let what = match &self.place.socket {
@@ -155,11 +161,6 @@ impl Access {
             )),
             mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => Failure::fatal(format!(
                 "{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"
-            )),
-            error if is_tls_error(&error) => Failure::fatal(format!(
-                "TLS with {place} failed: {}; check --ssl-ca and the host's name, or use a lower --ssl-mode than {}",
-                tls_cause(&error),
-                self.ssl_mode.word()
             )),
             mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
                 kind: FailureKind::Lost,
@@ -179,24 +180,18 @@ impl Access {
 }
 
 /// Errors of the handshake. It happens at the first write, so the driver gives most of them as errors of I/O.
-fn is_tls_error(error: &mysql::Error) -> bool {
+fn tls_cause(error: &mysql::Error) -> Option<String> {
+    let of_io = |error: &std::io::Error| (error.kind() == std::io::ErrorKind::InvalidData).then(|| error.to_string());
     match error {
-        mysql::Error::TlsError(_) => true,
-        mysql::Error::IoError(error) => error.kind() == std::io::ErrorKind::InvalidData,
-        _ => false,
+        mysql::Error::TlsError(error) => Some(error.to_string()),
+        mysql::Error::IoError(error) => of_io(error),
+        mysql::Error::CodecError(error) => of_io(std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?),
+        _ => None,
     }
 }
 
 fn is_without_tls(error: &mysql::Error) -> bool {
-    is_tls_error(error) || matches!(error, mysql::Error::DriverError(mysql::DriverError::TlsNotSupported))
-}
-
-fn tls_cause(error: &mysql::Error) -> String {
-    match error {
-        mysql::Error::IoError(error) => error.to_string(),
-        mysql::Error::TlsError(error) => error.to_string(),
-        other => other.to_string(),
-    }
+    tls_cause(error).is_some() || matches!(error, mysql::Error::DriverError(mysql::DriverError::TlsNotSupported))
 }
 
 /// Keeps what this session does out of the binary log, and reads back that it took.

@@ -100,6 +100,7 @@ impl OwnServer {
             Family::MariaDb => Command::new("mariadb-install-db")
                 .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"])
                 .arg(format!("--datadir={}", data.display()))
+                .arg(format!("--tmpdir={}", directory.path().display()))
                 .output(),
             Family::MySql => Command::new(&binary)
                 .args(["--no-defaults", "--initialize-insecure", "--user=root"])
@@ -163,7 +164,11 @@ impl OwnServer {
 fn launch(family: Family, binary: &Path, directory: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(binary);
     command.args(["--no-defaults", "--user=root", "--local-infile=1"]);
-    for (name, file) in [("datadir", "d"), ("socket", "s"), ("log-error", "log"), ("init-file", "init.sql")] {
+    // A tmpdir of its own: MariaDB removes what looks like its own temporary tables there when it starts, and would take
+    // those of its neighbours.
+    for (name, file) in
+        [("datadir", "d"), ("tmpdir", ""), ("socket", "s"), ("log-error", "log"), ("init-file", "init.sql")]
+    {
         command.arg(format!("--{name}={}", directory.join(file).display()));
     }
     if !options.iter().any(|option| option.starts_with("--log-bin")) {
