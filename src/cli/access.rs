@@ -39,7 +39,7 @@ pub enum SslWord {
     Preferred,
     /// TLS or nothing; no certificate is checked.
     Required,
-    /// TLS with a certificate signed by --ssl-ca.
+    /// TLS with a certificate signed by --ssl-ca or a public authority.
     VerifyCa,
     /// As verify-ca, and it has to bear the name of the host.
     VerifyIdentity,

@@ -117,17 +117,18 @@ impl Access {
     /// # Errors
     /// The server is not there, does not answer within 10 s, or does not let us in: with what helps.
     pub fn connect(&self) -> Result<(Conn, SocketHandle), Failure> {
-        let conn = match self.ssl_mode {
-            SslMode::Disabled => Conn::new(self.options(false)),
-            SslMode::Preferred if self.place.socket.is_some() => Conn::new(self.options(false)),
-            SslMode::Preferred => match Conn::new(self.options(true)) {
-                // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
-                Err(error) if is_without_tls(&error) => Conn::new(self.options(false)),
-                other => other,
-            },
-            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Conn::new(self.options(true)),
+        let mut encrypted = match self.ssl_mode {
+            SslMode::Disabled => false,
+            SslMode::Preferred => self.place.socket.is_none(),
+            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => true,
         };
-        let mut conn = conn.map_err(|error| self.explain(error))?;
+        let mut conn = Conn::new(self.options(encrypted));
+        if self.ssl_mode == SslMode::Preferred && encrypted && conn.as_ref().is_err_and(is_without_tls) {
+            // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
+            encrypted = false;
+            conn = Conn::new(self.options(false));
+        }
+        let mut conn = conn.map_err(|error| self.explain(error, encrypted))?;
         if self.skip_binlog {
             leave_binlog_alone(&mut conn, &self.place.user)?;
         }
@@ -137,7 +138,7 @@ impl Access {
     }
 
     /// What a failed log-in means, with the next step.
-    fn explain(&self, error: mysql::Error) -> Failure {
+    fn explain(&self, error: mysql::Error, encrypted: bool) -> Failure {
         let place = self.place.url();
         let tls = format!("--ssl-mode {}", self.ssl_mode.word());
         if let Some(cause) = tls_cause(&error) {
@@ -172,6 +173,12 @@ impl Access {
             },
             other => {
                 let mut failure = failure(other);
+                if failure.code == Some(1045) && !encrypted && self.place.socket.is_none() {
+                    // That is also what MySQL says when it has no RSA key for caching_sha2_password.
+                    failure.message.push_str(
+                        "; if the password is right, caching_sha2_password may want encryption: --ssl-mode required",
+                    );
+                }
                 failure.message = format!("{} (user {}, {tls})", failure.message, self.place.user);
                 failure
             }
@@ -196,6 +203,9 @@ fn is_without_tls(error: &mysql::Error) -> bool {
 
 /// Keeps what this session does out of the binary log, and reads back that it took.
 fn leave_binlog_alone(conn: &mut Conn, user: &str) -> Result<(), Failure> {
+    if conn.query_first::<u8, _>("SELECT @@GLOBAL.log_bin").map_err(failure)? == Some(0) {
+        return Ok(());
+    }
     conn.query_drop("SET SESSION sql_log_bin=0").map_err(|error| {
         let mut refused = failure(error);
         refused.message = format!(

@@ -196,6 +196,16 @@ impl Globals {
         }
     }
 
+    /// Takes the lock again when the control connection was lost meanwhile. That somebody else has it now shows when the
+    /// values are compared at the end.
+    pub fn keep_lock(&mut self) {
+        if self.saved.is_some() {
+            let control = Arc::clone(&self.control);
+            let mut control = lock(&control);
+            let _ = identity(&mut control).and_then(|identity| self.take_lock(&mut control, &identity));
+        }
+    }
+
     /// Whether something is still to be put back.
     pub fn is_pending(&self) -> bool {
         self.saved.is_some()

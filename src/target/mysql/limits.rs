@@ -17,8 +17,13 @@ pub const LIMIT_VARIABLES: &[&str] = &[
     "wsrep_max_ws_size",
 ];
 
-/// What the server says limits a table of `engine`. `logged` is whether the session writes the binary log.
-pub fn limits(engine: &Engine, variables: &BTreeMap<String, String>, logged: bool) -> Limits {
+/// Locks that MyRocks counts for a row: seen on MariaDB 10.11, 2 with a primary key, and one more for each further unique
+/// key, of which a user's table may have some.
+const ROW_LOCKS: (u64, u64) = (2, 4);
+
+/// What the server says limits a table of `engine`. `logged` is whether the session writes the binary log, `own` whether
+/// the table is one of the built-in ones.
+pub fn limits(engine: &Engine, variables: &BTreeMap<String, String>, logged: bool, own: bool) -> Limits {
     let number = |name: &str| variables.get(name).and_then(|value| value.parse::<u64>().ok()).filter(|&most| most > 0);
     let mut limits = Limits {
         statement_bytes: number("max_allowed_packet").unwrap_or(1 << 20),
@@ -27,19 +32,20 @@ pub fn limits(engine: &Engine, variables: &BTreeMap<String, String>, logged: boo
         keeps_rows: engine.can.keeps_rows,
         ..Limits::default()
     };
-    let mut rows = |name: &'static str| {
-        if let Some(most) = number(name).filter(|&most| most < limits.transaction_rows) {
+    let mut rows = |name: &'static str, counted: u64| {
+        let most = number(name).map(|most| (most / counted).max(1));
+        if let Some(most) = most.filter(|&most| most < limits.transaction_rows) {
             (limits.transaction_rows, limits.transaction_rows_by) = (most, name);
         }
     };
     // What is counted is not what is sent: keys, row headers and both images of a row come on top. Half is safe.
     let mut bytes = Vec::new();
     if engine.name.eq_ignore_ascii_case("rocksdb") {
-        rows("rocksdb_max_row_locks");
+        rows("rocksdb_max_row_locks", if own { ROW_LOCKS.0 } else { ROW_LOCKS.1 });
         bytes.push("rocksdb_write_batch_max_bytes");
     }
     if variables.get("wsrep_on").is_some_and(|value| is_on(value)) {
-        rows("wsrep_max_ws_rows");
+        rows("wsrep_max_ws_rows", 1);
         bytes.push("wsrep_max_ws_size");
     }
     if logged {
@@ -61,7 +67,7 @@ mod tests {
     fn of(engine: &str, logged: bool, variables: &[(&str, &str)]) -> Limits {
         let (_, engine) = EngineTable::built_in().resolve(engine);
         let variables = variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        limits(&engine, &variables, logged)
+        limits(&engine, &variables, logged, true)
     }
 
     #[test]
@@ -79,7 +85,7 @@ mod tests {
     #[test]
     fn row_locks_limit_myrocks_and_the_log_cache_whatever_is_logged() {
         let variables = [("rocksdb_max_row_locks", "1000"), ("max_binlog_cache_size", "1000000")];
-        assert_eq!(of("rocksdb", true, &variables).transaction_rows, 1000);
+        assert_eq!(of("rocksdb", true, &variables).transaction_rows, 500);
         assert_eq!(of("innodb", true, &variables).transaction_rows, u64::MAX);
         assert_eq!(of("innodb", true, &variables).transaction_bytes, 500_000);
         assert_eq!(of("innodb", false, &variables).transaction_bytes, u64::MAX);

@@ -298,7 +298,7 @@ fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Res
         dialect: Dialect::Mysql,
         columns,
         flush_in_force,
-        limits: limits::limits(engine, &variables, logged),
+        limits: limits::limits(engine, &variables, logged, order.schema.is_none()),
         variables,
         notes: engine.notes.clone(),
         sample_notes,

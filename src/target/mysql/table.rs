@@ -180,6 +180,7 @@ impl Table for MysqlTable {
 
     fn keep_alive(&mut self) {
         lock(&self.control).ping();
+        lock_globals(&self.globals).keep_lock();
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
