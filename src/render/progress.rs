@@ -160,6 +160,13 @@ fn start_notes(record: &crate::record::RunRecord) -> Vec<String> {
             lines.push(format!("skipped: {}: {why}", curve.curve));
         }
     }
+    // What the trial before the first timing found: said once, under the first curve that it is true of.
+    let mut said = std::collections::BTreeSet::new();
+    for curve in record.curves.iter().filter(|curve| !is_skipped(curve)) {
+        for note in curve.notes.iter().filter(|note| said.insert(*note)) {
+            lines.push(format!("note: {}: {note}", curve.curve));
+        }
+    }
     lines
 }
 

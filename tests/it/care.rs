@@ -874,6 +874,7 @@ fn a_memory_table_is_full_at_the_rows_that_were_foretold_and_the_others_run() {
             let note = record.curves[curve].notes.join("\n");
             let words = format!("about {} of 40,000 rows fit", rowcliff::units::grouped(foretold));
             assert!(note.contains(&words), "{note}");
+            assert!(stderr(&output).contains(&words), "{}", text(&output));
             let ratio = *rows as f64 / foretold as f64;
             assert!((0.8..1.25).contains(&ratio), "full at {rows}, foretold {foretold}");
         }
@@ -1136,6 +1137,53 @@ fn a_second_run_that_changes_globals_is_refused() {
         signal(&child, "INT");
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
         assert_eq!(knob(&server), "1");
+    }
+}
+
+#[test]
+fn variables_of_every_type_are_set_and_put_back_as_they_were_written() {
+    for family in BOTH {
+        let options =
+            ["--concurrent-insert=2", "--innodb-max-dirty-pages-pct=80.5", "--key-buffer-size=24M", "--init-connect="];
+        let Some(server) = OwnServer::start(family, &options) else { return };
+        // A string that looks like a number, a size and a switch, as somebody may have left it.
+        execute(&server, &["SET GLOBAL init_connect='1'"]);
+        let changes = [
+            ("concurrent_insert", "NEVER", "ALWAYS"),
+            ("innodb_max_dirty_pages_pct", "50", "80.500000"),
+            ("key_buffer_size", "32M", "25165824"),
+            ("innodb_adaptive_hash_index", "on", "OFF"),
+            ("delay_key_write", "all", "ON"),
+            ("init_connect", "64M", "1"),
+        ];
+        execute(&server, &["SET GLOBAL innodb_adaptive_hash_index=OFF"]);
+        let flush: Vec<String> = changes.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
+        let home = home();
+        let mut child = long_run(home.path(), &server.target(), &["--flush", &flush.join("+")]);
+        let mut conn = server.connect();
+        let in_force = ["NEVER", "50.000000", "33554432", "ON", "ALL"];
+        for ((name, ..), value) in changes.iter().zip(in_force) {
+            assert_eq!(global(&mut conn, name), value, "{name}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let output = run(home.path(), &["restore"]);
+        assert!(output.status.success(), "{}", text(&output));
+        for (name, _, original) in changes {
+            assert_eq!(global(&mut conn, name), original, "{name}: {}", text(&output));
+        }
+        // One that cannot be set while the server runs, one that is not there, one with a value that is none.
+        let more = ["--flush", "innodb_page_size=8192,no_such_thing=1,concurrent_insert=sometimes,as-is"];
+        let _ = std::fs::remove_dir_all(home.path().join("out"));
+        let output = run_small(home.path(), &server.target(), &more);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        let record = record(&home.path().join("out"));
+        assert!(skip_reason(&record, 0).contains("when the server starts"), "{}", skip_reason(&record, 0));
+        assert!(skip_reason(&record, 1).contains("no variable no_such_thing"));
+        assert!(skip_reason(&record, 2).contains("concurrent_insert=sometimes"));
+        assert_eq!(record.curves[3].outcome, Outcome::Completed);
+        assert_eq!(state_files(home.path()), 0);
     }
 }
 
