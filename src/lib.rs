@@ -5,14 +5,35 @@
 //!
 //! Data flows one way: `plan -> target -> load -> record -> analyse -> render`.
 //!
-//! - [`key`]: one file for each key family; a key is a function of (seed, row index).
-//! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it.
-//! - [`rows`]: row values as a function of (seed, row index), encoded in parallel; rayon is known here only.
-//! - [`schema`]: DDL templates, and columns as the database itself reports them; pure functions of strings.
+//! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
+//! - [`commands`]: one file for each command, from what was typed to what is printed; `main` prints.
+//! - [`plan`]: the resolved list of curves, made once and never changed.
+//! - [`key`]: primary keys as functions of (seed, row index); one file for each family.
+//! - [`schema`]: table templates, and columns as the database reports them.
+//! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.
+//! - [`target`]: where rows go. [`target::engines`] is the engine table: what differs, as data.
+//! - [`load`]: how rows travel; one file for each method.
+//! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
+//!   a [`target::Canceller`] ends a statement.
+//! - [`observe`]: the machine and the server, read outside the timed sections.
+//! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it. It knows nothing above it.
+//! - [`analyse`]: pure functions of stored samples: baseline, curves and cells. No file, clock or database.
+//! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
+//! - [`error`]: what ends a command, with its exit code.
 
+pub mod analyse;
+pub mod cli;
+pub mod commands;
+pub mod error;
 pub mod key;
+pub mod load;
+pub mod observe;
+pub mod plan;
 pub mod record;
+pub mod render;
 pub mod rows;
+pub mod run;
 pub mod schema;
+pub mod target;
 pub mod units;

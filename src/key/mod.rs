@@ -16,6 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use uuid1::uuid1_wrap_rows;
@@ -131,7 +132,8 @@ pub const STORAGES: [StorageEntry; 4] = [
 ];
 
 /// A primary key as a user names it: `autoinc`, `uuid4`, `uuid4:binary16`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Key {
     family: Family,
     storage: Option<Storage>,
@@ -144,6 +146,11 @@ impl Key {
     /// A UUID key; `None` for a family that is not one of UUIDs.
     pub fn uuid(family: Family, storage: Storage) -> Option<Self> {
         family.is_uuid().then_some(Self { family, storage: Some(storage) })
+    }
+
+    /// Whether the server counts it.
+    pub fn is_autoinc(self) -> bool {
+        self == Self::AUTOINC
     }
 
     /// The family.
@@ -202,6 +209,20 @@ impl FromStr for Key {
                 .map(|entry| Self { family, storage: Some(entry.storage) })
                 .ok_or_else(|| KeyError::UnknownStorage { word: word.into() }),
         }
+    }
+}
+
+impl From<Key> for String {
+    fn from(key: Key) -> Self {
+        key.to_string()
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = KeyError;
+
+    fn try_from(text: String) -> Result<Self, KeyError> {
+        text.parse()
     }
 }
 

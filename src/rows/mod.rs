@@ -15,6 +15,8 @@ mod value;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::key::{Key, KeyError};
 use crate::schema::{Column, Dialect};
 
@@ -30,7 +32,8 @@ use fill::{Field, Widest};
 pub const ID2_VALUES: u64 = 1 << 31;
 
 /// The order in which the values of indexed columns come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum IndexOrder {
     /// As the rows: the curve shows the key and nothing else.
     #[default]

@@ -1,11 +1,14 @@
 //! DDL templates: rowcliff's own and a user's, which go through the same function.
 
+use serde::{Deserialize, Serialize};
+
 use crate::key::{Key, Storage};
 
 use super::Dialect;
 
 /// What an engine needs to have different in the table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// Nothing.
     #[default]

@@ -1,0 +1,21 @@
+//! Pure functions of stored samples: numbers in, numbers out, no file, clock or database.
+
+pub mod baseline;
+pub mod curves;
+
+pub use baseline::{Baseline, BaselineTracker, baseline};
+pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};
+
+/// The median; the mean of the two in the middle when their number is even. `None` of nothing.
+///
+/// Values that are not numbers have no place in an order: the caller leaves them out.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        len if len % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}

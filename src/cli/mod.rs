@@ -1,0 +1,199 @@
+//! The words a user may type. Nothing here has a side effect; what the words mean is [`crate::plan`]'s business.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::units;
+
+/// A bulk-insert scaling profiler: loads a table in equal batches, times every batch, and shows what a batch costs
+/// as the table grows.
+#[derive(Debug, Parser)]
+#[command(name = "rowcliff", version, max_term_width = 110, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Load the tables of a matrix and time every batch
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Connect, read only, and print what `run` with the same options would do
+    Check(Box<RunArgs>),
+    /// Print the curves of one or several runs as tables
+    Show(ShowArgs),
+    /// Draw the curves of one or several runs
+    Plot(PlotArgs),
+    /// Drop what an interrupted or failed run left behind
+    Clean(CleanArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  rowcliff run
+      embedded SQLite, both keys, within a minute
+  rowcliff run --target 'mysql://root@localhost/test?socket=/run/mysqld/mysqld.sock' \\
+      --engine innodb,myisam --key autoinc,uuid4 --flush 0,1,2 --rows 300M
+
+Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
+
+/// The options of `run` and `check`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Where rows go: sqlite[:PATH], mysql://USER@HOST:PORT/DB or mysql://USER@localhost/DB?socket=PATH. Repeatable
+    #[arg(long, value_name = "TARGET", default_value = "sqlite")]
+    pub target: Vec<String>,
+
+    /// Storage engines of a server, as a comma list
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub engine: Vec<String>,
+
+    /// Primary keys, as a comma list: autoinc, uuid1, uuid4, uuid6, uuid7; a UUID with its storage as in uuid4:binary16
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "autoinc,uuid4")]
+    pub key: Vec<String>,
+
+    /// Flush settings, as a comma list: 0, 1, 2 (as innodb_flush_log_at_trx_commit), as-is, or NAME=VALUE[+NAME=VALUE]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "as-is")]
+    pub flush: Vec<String>,
+
+    /// How rows travel, as a comma list
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "insert")]
+    pub method: Vec<String>,
+
+    /// Rows of the whole table (300M is 300,000,000); rounded up to whole batches. SQLite: 1M
+    #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
+    pub rows: Option<u64>,
+
+    /// Rows of one batch, which is what is timed. 1M; SQLite: 50k
+    #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
+    pub batch_rows: Option<u64>,
+
+    /// Rows of one statement. 1000
+    #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
+    pub statement_rows: Option<u64>,
+
+    /// Rows of one transaction. The statement; SQLite: the batch
+    #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
+    pub commit_rows: Option<u64>,
+
+    /// Loading connections, as a comma list. 8; SQLite: 1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_count, allow_negative_numbers = true)]
+    pub connections: Vec<u32>,
+
+    /// Repeats of every cell, interleaved
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "1", allow_negative_numbers = true)]
+    pub repeat: u32,
+
+    /// Whether the secondary index is filled in ascending or in random order
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = IndexOrder::Ascending)]
+    pub index_order: IndexOrder,
+
+    /// Seed of all row values: the same seed gives the same rows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Rows per second at which the clock of time-based UUIDs runs
+    #[arg(long, value_name = "RATE", value_parser = units::parse_rows, default_value = "60000", allow_negative_numbers = true)]
+    pub uuid_rate: u64,
+
+    /// A CREATE TABLE template to use instead of the two tables
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
+
+    /// Length of text and binary values in a table of your own
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub payload_bytes: Option<u64>,
+
+    /// Rows fetched and compared at the end of each curve
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub verify_rows: u64,
+
+    /// Leave out the count and the comparison at the end of each curve
+    #[arg(long)]
+    pub no_verify: bool,
+
+    /// Memory for encoded rows
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, default_value = "256M", allow_negative_numbers = true)]
+    pub window_bytes: u64,
+
+    /// Directory of the run; it must be new or empty. rowcliff-runs/UTC-DATE-TIME
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Keep the tables of completed curves
+    #[arg(long)]
+    pub keep: bool,
+
+    /// Exit 1 when the environment prevents a cell (a privilege, a plugin, a server)
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Nothing on stderr but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// In which order the secondary index is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IndexOrder {
+    /// In the order of the rows.
+    Ascending,
+    /// Shuffled.
+    Random,
+}
+
+/// The options of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directories of runs
+    #[arg(value_name = "RUN_DIR", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Every batch, not a selection
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// The options of `plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// Directories of runs
+    #[arg(value_name = "RUN_DIR", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Directory for the pictures; the first run's own when it is left out
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Logarithmic vertical axis
+    #[arg(long)]
+    pub log: bool,
+    /// Title of the pictures
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+}
+
+/// The options of `clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Directory of the run
+    #[arg(value_name = "RUN_DIR")]
+    pub run: PathBuf,
+}
+
+fn parse_count(text: &str) -> Result<u32, String> {
+    let count = units::parse_rows(text)?;
+    u32::try_from(count).map_err(|_| format!("{text} is too large; the most is {}", u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,124 @@
+//! `rowcliff check`: connects, reads, and says what `run` with the same options would do.
+
+use std::path::Path;
+
+use super::Output;
+use crate::cli::RunArgs;
+use crate::error::{Error, exit};
+use crate::observe::environment;
+use crate::plan::{self, CurvePlan, Plan};
+use crate::target::engines::EngineTable;
+use crate::target::mysql::Mode;
+use crate::target::registry::{self, Opening};
+use crate::target::{Target, Verdict};
+use crate::units::{grouped, human_bytes, human_rows};
+
+/// Prints the plan. No DDL, no SET.
+///
+/// # Errors
+/// Wrong usage, or no target can be reached.
+pub fn run(args: &RunArgs) -> Result<Output, Error> {
+    let resolved = plan::resolve(args, &EngineTable::built_in())?;
+    let plan = &resolved.plan;
+    let here = args.out.clone().unwrap_or_else(|| "rowcliff-runs".into());
+    let opening = Opening { plan, secrets: &resolved.secrets, mode: Mode::ReadsOnly, directory: &here };
+    let mut targets = registry::open(&opening)?;
+    let mut stdout = String::new();
+    let mut unreachable = Vec::new();
+    for (spec, target) in plan.targets.iter().zip(&mut targets) {
+        match target.describe() {
+            Ok(facts) => {
+                stdout.push_str(&format!("target {}: {} {}\n", spec.label, facts.flavour, facts.version));
+                for note in facts.notes {
+                    stdout.push_str(&format!("  {note}\n"));
+                }
+                unreachable.push(None);
+            }
+            Err(error) => unreachable.push(Some(error)),
+        }
+    }
+    if unreachable.iter().all(Option::is_some)
+        && let Some(error) = unreachable.iter_mut().find_map(Option::take)
+    {
+        return Err(error);
+    }
+    stdout.push('\n');
+    let mut runnable = Vec::new();
+    for curve in &plan.curves {
+        let verdict = match &unreachable[curve.cell.target] {
+            Some(error) => Verdict::Prevented { why: error.to_string() },
+            None => verdict(curve, &mut targets)?,
+        };
+        match verdict {
+            Verdict::Runs { notes } => {
+                runnable.push(curve);
+                stdout.push_str(&line(curve));
+                for note in notes {
+                    stdout.push_str(&format!("           {note}\n"));
+                }
+            }
+            Verdict::Unable { why } | Verdict::Prevented { why } => {
+                stdout.push_str(&format!("  skipped  {}: {why}\n", curve.name));
+            }
+        }
+    }
+    stdout.push_str(&totals(plan, &runnable, &here));
+    for target in &mut targets {
+        target.finish()?;
+    }
+    let exit = if runnable.is_empty() { exit::FAILED } else { exit::OK };
+    Ok(Output { stdout, stderr: resolved.notes, exit })
+}
+
+fn verdict(curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {
+    match &curve.unable {
+        Some(why) => Ok(Verdict::Unable { why: why.clone() }),
+        None => targets[curve.cell.target].judge(curve),
+    }
+}
+
+fn line(curve: &CurvePlan) -> String {
+    let sizes = curve.sizes;
+    format!(
+        "  {:>7}  {}: {} batches of {} = {} rows, statements of {}, commits of {}, about {}\n",
+        "runs",
+        curve.name,
+        grouped(sizes.batches()),
+        human_rows(sizes.batch_rows),
+        human_rows(sizes.rows),
+        human_rows(sizes.statement_rows),
+        human_rows(sizes.commit_rows),
+        human_bytes(table_bytes(curve)),
+    )
+}
+
+/// An estimate: rows times the bytes of a row in the engine's files, from the engine table.
+fn table_bytes(curve: &CurvePlan) -> u64 {
+    let row = curve.cell.engine_entry.row_bytes;
+    let bytes = if curve.cell.key.is_autoinc() { row.autoinc } else { row.uuid };
+    curve.sizes.rows.saturating_mul(bytes)
+}
+
+fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
+    let sizes = runnable.iter().map(|curve| table_bytes(curve));
+    let (disk, how) = if plan.keep {
+        (sizes.fold(0, u64::saturating_add), "all tables are kept")
+    } else {
+        (sizes.max().unwrap_or(0), "one table at a time")
+    };
+    let batches: u64 = runnable.iter().map(|curve| curve.sizes.batches()).sum();
+    let rows = runnable.iter().fold(0_u64, |sum, curve| sum.saturating_add(curve.sizes.rows));
+    let mut text = format!(
+        "\n{} of {} curves would run: {} batches, {} rows in all, about {} of disk at a time ({how}; an estimate)\n",
+        runnable.len(),
+        plan.curves.len(),
+        grouped(batches),
+        human_rows(rows),
+        human_bytes(disk),
+    );
+    let existing = here.ancestors().find(|path| path.exists() && !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Some(free) = environment::free_bytes(existing) {
+        text.push_str(&format!("free where the run would be recorded ({}): {}\n", here.display(), human_bytes(free)));
+    }
+    text
+}

@@ -1,0 +1,69 @@
+//! `rowcliff clean`: drops what an interrupted or failed run left behind, and nothing else.
+
+use std::collections::BTreeMap;
+
+use super::Output;
+use crate::cli::CleanArgs;
+use crate::error::{Error, exit};
+use crate::plan::{Place, Plan, Secret};
+use crate::record::store;
+use crate::run::{RunDirectory, mark};
+use crate::target::mysql::{self, Access};
+
+/// Drops the tables that bear the run's mark.
+///
+/// # Errors
+/// It is no run's directory, a rowcliff is writing it, or something could not be dropped.
+pub fn run(args: &CleanArgs) -> Result<Output, Error> {
+    let directory = &args.run;
+    let next = "name the directory of a run";
+    let mut record = store::read_run(directory).map_err(|error| Error::file(directory, error, next))?;
+    let _lock = RunDirectory::lock(directory)?;
+    let plan: Plan = serde_json::from_value(record.plan.clone()).map_err(|error| Error::file(directory, error, next))?;
+    let mut lines = Vec::new();
+    let mut failed = false;
+    let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, curve) in plan.curves.iter().enumerate() {
+        if record.curves.get(index).is_some_and(|curve| curve.table.is_some()) {
+            by_target.entry(curve.cell.target).or_default().push(index);
+        }
+    }
+    if by_target.is_empty() {
+        lines.push("the run left no table behind".to_owned());
+    }
+    for (target, curves) in by_target {
+        let spec = &plan.targets[target];
+        let tables: Vec<(String, String)> = curves
+            .iter()
+            .map(|&index| {
+                let table = record.curves[index].table.clone().unwrap_or_default();
+                (table, mark(&record.run_id, plan.curves[index].number))
+            })
+            .collect();
+        let result = match &spec.place {
+            Place::Server(place) => {
+                let access = Access::new(place.clone(), Secret::default().or_environment());
+                mysql::clean(access, &tables).map_err(|failure| failure.to_string())
+            }
+            Place::Sqlite { path } => {
+                Ok(curves.iter().map(|&index| crate::target::sqlite::clean(path.as_deref(), directory, &plan, index)).collect())
+            }
+            Place::Scratch { .. } => Ok(Vec::new()),
+        };
+        match result {
+            Ok(done) => {
+                lines.extend(done);
+                for index in curves {
+                    record.curves[index].table = None;
+                }
+            }
+            Err(why) => {
+                failed = true;
+                lines.push(format!("{}: {why}", spec.label));
+            }
+        }
+    }
+    store::write_run(directory, &record).map_err(|error| Error::file(directory, error, "check that it can be written"))?;
+    let text = lines.iter().map(|line| format!("{line}\n")).collect();
+    Ok(Output { stdout: text, stderr: Vec::new(), exit: if failed { exit::FAILED } else { exit::OK } })
+}

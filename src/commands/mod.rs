@@ -1,0 +1,27 @@
+//! The commands, one file each: from what was typed to what is printed. They read and decide; `main` prints.
+
+pub mod check;
+pub mod clean;
+pub mod plot;
+pub mod run;
+pub mod show;
+
+use crate::error::exit;
+
+/// What a command has to say at its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Results.
+    pub stdout: String,
+    /// Everything else, a line each.
+    pub stderr: Vec<String>,
+    /// Exit code.
+    pub exit: u8,
+}
+
+impl Output {
+    /// Results and nothing else.
+    pub fn results(stdout: String) -> Self {
+        Self { stdout, stderr: Vec::new(), exit: exit::OK }
+    }
+}

@@ -1,0 +1,105 @@
+//! `rowcliff run`: plan, targets, run, pictures, table.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Output;
+use crate::cli::RunArgs;
+use crate::error::Error;
+use crate::observe::environment;
+use crate::plan::{self, Plan};
+use crate::record::{Outcome, RunRecord, RunState};
+use crate::render::pictures::PictureOptions;
+use crate::render::progress;
+use crate::run::{Event, Interrupt, RunDirectory, Runner, Summary, SystemClock};
+use crate::target::engines::EngineTable;
+use crate::target::registry::{self, Opening};
+use crate::target::mysql::Mode;
+
+/// Runs the matrix.
+///
+/// # Errors
+/// Wrong usage, nothing could be reached, or results could not be saved.
+pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
+    let interrupt = Interrupt::from_signals()
+        .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
+    let resolved = plan::resolve(args, &EngineTable::built_in())?;
+    let mut reporter = progress::reporter(args.quiet);
+    for note in &resolved.notes {
+        reporter.report(&Event::Note(note));
+    }
+    let directory = RunDirectory::create(&out_directory(args))?;
+    let path = directory.path().to_owned();
+    let opening = Opening { plan: &resolved.plan, secrets: &resolved.secrets, mode: Mode::MayChange, directory: &path };
+    let targets = registry::open(&opening)?;
+    let runner = Runner {
+        plan: &resolved.plan,
+        targets,
+        clock: Arc::new(SystemClock::new()),
+        interrupt,
+        environment: environment::observe(&path),
+        directory,
+        reporter: reporter.as_mut(),
+        command_line: command_line.iter().map(|word| plan::place::mask_url(word)).collect(),
+        run_id: crate::run::new_run_id(),
+    };
+    let summary = runner.execute()?;
+    Ok(closing(&summary, &path, &resolved.plan))
+}
+
+fn out_directory(args: &RunArgs) -> PathBuf {
+    args.out.clone().unwrap_or_else(|| {
+        let now = jiff::Timestamp::now();
+        let stamp: String = now.to_string().chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect();
+        PathBuf::from("rowcliff-runs").join(stamp)
+    })
+}
+
+/// The table, the paths of what was written, and what has to be said at the end.
+fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Output {
+    let mut stdout = String::new();
+    let mut stderr = Vec::new();
+    match crate::render::input::load(&[directory.to_owned()]) {
+        Ok(input) => {
+            stdout.push_str(&crate::render::show::summary(&input));
+            stdout.push('\n');
+            if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
+                match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
+                    Ok(drawn) => drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display()))),
+                    Err(error) => stderr.push(error.to_string()),
+                }
+            }
+        }
+        Err(error) => stderr.push(error.to_string()),
+    }
+    stdout.push_str(&format!("samples  {}\n", directory.join(crate::record::store::BATCHES_FILE).display()));
+    stdout.push_str(&format!("record   {}\n", directory.join(crate::record::store::RUN_FILE).display()));
+    stderr.extend(last_words(&summary.record, directory, plan));
+    stderr.extend(summary.errors.iter().cloned());
+    Output { stdout, stderr, exit: summary.exit_code() }
+}
+
+/// What was left out or left behind, and what to do about it.
+fn last_words(record: &RunRecord, directory: &std::path::Path, plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    let prevented = record.curves.iter().filter(|curve| matches!(curve.outcome, Outcome::Skipped { environment: true, .. })).count();
+    if prevented > 0 {
+        lines.push(format!("{prevented} curves could not be run here; `rowcliff show {}` has the reasons", directory.display()));
+    }
+    if !plan.keep {
+        let kept: Vec<_> = record.curves.iter().filter(|curve| curve.table.is_some()).collect();
+        for curve in &kept {
+            let rows = crate::units::grouped(curve.table_rows);
+            let table = curve.table.as_deref().unwrap_or_default();
+            lines.push(format!("table {table} of {} is kept, with {rows} recorded rows", curve.curve));
+        }
+        if !kept.is_empty() {
+            lines.push(format!("drop it with: rowcliff clean {}", directory.display()));
+        }
+    }
+    if record.state == RunState::Interrupted {
+        lines.push("interrupted: finished batches are saved, the batch in flight is not counted".into());
+    }
+    lines
+}
+

@@ -1,0 +1,17 @@
+//! `rowcliff show`: the curves of one or several runs as tables, from the files alone.
+
+use super::Output;
+use crate::cli::ShowArgs;
+use crate::error::Error;
+use crate::render::show::ShowOptions;
+use crate::render::{input, show};
+
+/// Prints the tables.
+///
+/// # Errors
+/// A directory is no run's, or its files cannot be read.
+pub fn run(args: &ShowArgs) -> Result<Output, Error> {
+    let input = input::load(&args.runs)?;
+    let stdout = show::show(&input, ShowOptions { all: args.all });
+    Ok(Output { stdout, stderr: input.problems, exit: crate::error::exit::OK })
+}

@@ -1,0 +1,88 @@
+//! What can go wrong, one variant for each kind, with the flag or file, the cause and the next step as fields.
+
+use std::path::{Path, PathBuf};
+
+/// Exit codes, in order of precedence (see [`crate::run::Summary::exit_code`]).
+pub mod exit {
+    /// Everything asked for was done.
+    pub const OK: u8 = 0;
+    /// Something failed: a curve, a verification, a restore, or nothing could run.
+    pub const FAILED: u8 = 1;
+    /// Wrong usage.
+    pub const USAGE: u8 = 2;
+    /// A stop rule ended a curve, or a table was full.
+    pub const STOPPED: u8 = 3;
+    /// Ended by a signal.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// An error that ends a command. Errors that end one curve only are [`crate::target::Failure`].
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A flag's value makes no sense.
+    #[error("{flag}: {cause}\n  {next}")]
+    Usage {
+        /// The flag, as typed.
+        flag: String,
+        /// What is wrong with it.
+        cause: String,
+        /// What to do.
+        next: String,
+    },
+    /// A target cannot be reached or cannot be used at all.
+    #[error("target {target}: {cause}\n  {next}")]
+    Target {
+        /// Its label, without secrets.
+        target: String,
+        /// What was said, with the server's own code and text.
+        cause: String,
+        /// What to do.
+        next: String,
+    },
+    /// A file or directory cannot be used.
+    #[error("{path}: {cause}\n  {next}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        cause: String,
+        /// What to do.
+        next: String,
+    },
+    /// A run that is to be shown cannot be read.
+    #[error(transparent)]
+    Input(#[from] crate::render::input::InputError),
+    /// Results could not be saved.
+    #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there and go on with: rowcliff resume", path = path.display())]
+    Results {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        cause: String,
+    },
+}
+
+impl Error {
+    /// Wrong usage of `flag`.
+    pub fn usage(flag: impl Into<String>, cause: impl Into<String>, next: impl Into<String>) -> Self {
+        Self::Usage { flag: flag.into(), cause: cause.into(), next: next.into() }
+    }
+
+    /// A target that cannot be used.
+    pub fn target(target: impl Into<String>, cause: impl Into<String>, next: impl Into<String>) -> Self {
+        Self::Target { target: target.into(), cause: cause.into(), next: next.into() }
+    }
+
+    /// A file that cannot be used.
+    pub fn file(path: impl AsRef<Path>, cause: impl ToString, next: impl Into<String>) -> Self {
+        Self::File { path: path.as_ref().to_owned(), cause: cause.to_string(), next: next.into() }
+    }
+
+    /// The exit code of the program when it ends with this error.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage { .. } => exit::USAGE,
+            Self::Target { .. } | Self::File { .. } | Self::Input(_) | Self::Results { .. } => exit::FAILED,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! `bulk`: MariaDB's COM_STMT_BULK_EXECUTE, one statement of one row sent with many rows in one packet.
+
+use std::ops::Range;
+
+use super::prepared::{DriverValues, row_of_placeholders};
+use super::{Body, Loader, Method, MethodEntry};
+
+/// The method in listings.
+pub const ENTRY: MethodEntry =
+    MethodEntry { method: Method::Bulk, name: "bulk", summary: "MariaDB's bulk command, one packet a statement" };
+
+pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
+    let columns = loader.source.insert_columns().len();
+    let sql = loader.text_of(1, || format!("{}{}", loader.head, row_of_placeholders(columns)));
+    let rows = rows
+        .map(|row| {
+            let mut values = DriverValues(Vec::with_capacity(columns));
+            loader.source.emit_range(row..row + 1, &mut values);
+            values.0
+        })
+        .collect();
+    Body::Bulk { sql, rows }
+}

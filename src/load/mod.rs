@@ -1,0 +1,285 @@
+//! How rows travel: one file for each method, and what they share.
+//!
+//! A [`Loader`] turns a range of rows into the body of one statement, outside the clock and on any thread. What the
+//! target's limits leave of the sizes that were asked for is worked out once, before the first batch ([`Loader::fit`]).
+
+pub mod bulk;
+pub mod insert;
+pub mod load_data;
+pub mod prepared;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Sizes;
+use crate::rows::{RowSource, Value};
+use crate::target::{Failure, FailureKind, Limits};
+use crate::units::{grouped, human_bytes};
+
+/// Room left below `max_allowed_packet`: the server counts the header of each packet and the command byte too, and a
+/// statement that only just fits by the driver's count is answered by closing the connection.
+const PACKET_HEADROOM: u64 = 16 * 1024;
+
+/// A load method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// One multi-row INSERT text statement.
+    Insert,
+    /// One multi-row prepared statement.
+    Prepared,
+    /// MariaDB's bulk command.
+    Bulk,
+    /// LOAD DATA LOCAL INFILE from memory.
+    LoadData,
+}
+
+/// What help and listings say of a method.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodEntry {
+    /// The method.
+    pub method: Method,
+    /// The word a user types.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+/// Every method.
+pub const METHODS: [MethodEntry; 4] = [insert::ENTRY, prepared::ENTRY, bulk::ENTRY, load_data::ENTRY];
+
+impl Method {
+    /// The word a user types.
+    pub fn name(self) -> &'static str {
+        METHODS.iter().find(|entry| entry.method == self).map_or("?", |entry| entry.name)
+    }
+
+    /// Rows of one statement when nothing is asked for.
+    pub fn default_statement_rows(self, batch_rows: u64, connections: u32) -> u64 {
+        match self {
+            Self::LoadData => load_data::default_statement_rows(batch_rows, connections),
+            _ => 1000.min(batch_rows),
+        }
+    }
+
+    /// Why SQLite cannot do it, if it cannot.
+    pub fn unable(self, is_sqlite: bool) -> Option<String> {
+        (is_sqlite && matches!(self, Self::Bulk | Self::LoadData))
+            .then(|| format!("SQLite has no {self}; it takes insert and prepared"))
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known: Vec<&str> = METHODS.iter().map(|entry| entry.name).collect();
+        METHODS
+            .iter()
+            .find(|entry| entry.name == text)
+            .map(|entry| entry.method)
+            .ok_or_else(|| format!("{text:?} is not a method; known are {}", known.join(", ")))
+    }
+}
+
+/// The rows of one statement, ready to be sent.
+#[derive(Debug)]
+pub struct Statement {
+    /// Which rows.
+    pub rows: Range<u64>,
+    /// What is sent.
+    pub body: Body,
+}
+
+/// What a session sends. Bodies that the driver consumes are empty afterwards ([`Body::is_spent`]).
+#[derive(Debug)]
+pub enum Body {
+    /// SQL text with the values in it.
+    Text(String),
+    /// A prepared statement and its values, for SQLite.
+    Values {
+        /// Its text.
+        sql: Arc<str>,
+        /// Row after row.
+        values: Vec<Value>,
+    },
+    /// A prepared statement and its values, for servers.
+    Params {
+        /// Its text.
+        sql: Arc<str>,
+        /// Row after row.
+        values: Vec<mysql::Value>,
+    },
+    /// A prepared statement of one row and the rows to run it with.
+    Bulk {
+        /// Its text.
+        sql: Arc<str>,
+        /// The rows.
+        rows: Vec<Vec<mysql::Value>>,
+    },
+    /// LOAD DATA LOCAL and its file.
+    File {
+        /// Its text.
+        sql: Arc<str>,
+        /// The file.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Body {
+    /// Whether the driver has taken what was in it.
+    pub fn is_spent(&self) -> bool {
+        match self {
+            Self::Text(sql) => sql.is_empty(),
+            Self::Values { values, .. } => values.is_empty(),
+            Self::Params { values, .. } => values.is_empty(),
+            Self::Bulk { rows, .. } => rows.is_empty(),
+            Self::File { bytes, .. } => bytes.is_empty(),
+        }
+    }
+}
+
+/// Turns rows into the body of a statement.
+pub trait Encode: Send + Sync {
+    /// The body that carries `rows`.
+    fn encode(&self, rows: Range<u64>) -> Body;
+}
+
+/// The encoder of a curve.
+#[derive(Debug)]
+pub struct Loader {
+    method: Method,
+    in_process: bool,
+    source: Arc<RowSource>,
+    /// `INSERT INTO t (a,b) VALUES `, or the LOAD DATA statement.
+    head: String,
+    /// Prepared statements by their number of rows: there are two or three sizes in a curve.
+    texts: Mutex<HashMap<u64, Arc<str>>>,
+}
+
+/// What the target leaves of the sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fitted {
+    /// Rows of one statement.
+    pub statement_rows: u64,
+    /// Rows of one transaction.
+    pub commit_rows: u64,
+    /// Rows whose encoded form fits into the memory for it.
+    pub window_rows: u64,
+    /// What was lowered, and why.
+    pub notes: Vec<String>,
+}
+
+impl Loader {
+    /// The encoder for a table. `in_process` is for a database without a wire (SQLite).
+    pub fn new(method: Method, quoted_table: &str, in_process: bool, source: Arc<RowSource>) -> Self {
+        let quote = if in_process { '"' } else { '`' };
+        let columns: Vec<String> = source
+            .insert_columns()
+            .iter()
+            .map(|column| format!("{quote}{}{quote}", column.replace(quote, &format!("{quote}{quote}"))))
+            .collect();
+        let columns = columns.join(",");
+        let head = match method {
+            Method::LoadData => load_data::head(quoted_table, &columns),
+            _ => format!("INSERT INTO {quoted_table} ({columns}) VALUES "),
+        };
+        Self { method, in_process, source, head, texts: Mutex::new(HashMap::new()) }
+    }
+
+    /// What the target's limits leave of the sizes asked for.
+    ///
+    /// # Errors
+    /// Not even one row fits into a statement.
+    pub fn fit(&self, sizes: Sizes, connections: u32, limits: Limits, window_bytes: u64) -> Result<Fitted, Failure> {
+        let mut notes = Vec::new();
+        let row = self.source.max_row_bytes();
+        // Text is never shorter than the binary form by more than a few bytes, which the headroom covers.
+        let wire = row.insert_text;
+        let mut statement_rows = sizes.statement_rows;
+        // The rows of LOAD DATA travel in packets of their own size; only the statement itself obeys the limit.
+        if self.method != Method::LoadData {
+            let room = limits.statement_bytes.saturating_sub(self.head.len() as u64).saturating_sub(PACKET_HEADROOM.min(limits.statement_bytes / 4));
+            let most = room / wire.max(1);
+            if most == 0 {
+                return Err(Failure {
+                    kind: FailureKind::Fatal,
+                    code: None,
+                    message: format!(
+                        "one row can take {} and a statement no more than max_allowed_packet={}; raise max_allowed_packet at the server or give less with --payload-bytes",
+                        human_bytes(wire), limits.statement_bytes
+                    ),
+                });
+            }
+            lower(&mut statement_rows, most, &mut notes, |rows| {
+                format!("statements carry {rows} rows: more would not stay under max_allowed_packet={}", limits.statement_bytes)
+            });
+        }
+        if self.method == Method::Prepared {
+            let columns = self.source.insert_columns().len().max(1) as u64;
+            lower(&mut statement_rows, (limits.placeholders / columns).max(1), &mut notes, |rows| {
+                format!("statements carry {rows} rows: a prepared statement has at most {} placeholders here", limits.placeholders)
+            });
+        }
+        lower(&mut statement_rows, limits.transaction_rows, &mut notes, |rows| {
+            format!("statements carry {rows} rows: a transaction takes no more here")
+        });
+        let mut commit_rows = sizes.commit_rows.max(statement_rows);
+        if sizes.commit_rows == sizes.statement_rows {
+            // One statement was to be one transaction, and stays so.
+            commit_rows = statement_rows;
+        }
+        lower(&mut commit_rows, limits.transaction_rows, &mut notes, |rows| {
+            format!("transactions carry {rows} rows: more are refused here")
+        });
+        lower(&mut commit_rows, (limits.transaction_bytes / wire.max(1)).max(1), &mut notes, |rows| {
+            format!("transactions carry {rows} rows: more than {} is refused here", human_bytes(limits.transaction_bytes))
+        });
+        let in_memory = self.memory_of_row(row);
+        let window_rows = (window_bytes / in_memory.max(1)).max(statement_rows * u64::from(connections.max(1))).min(sizes.batch_rows);
+        Ok(Fitted { statement_rows, commit_rows, window_rows, notes })
+    }
+
+    fn memory_of_row(&self, row: crate::rows::RowBytes) -> u64 {
+        match self.method {
+            Method::Insert => row.insert_text,
+            Method::LoadData => row.tsv,
+            // Decoded values: the driver's own take more room than what they hold.
+            Method::Prepared | Method::Bulk => row.values,
+        }
+    }
+
+    fn text_of(&self, rows: u64, make: impl FnOnce() -> String) -> Arc<str> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(texts.entry(rows).or_insert_with(|| make().into()))
+    }
+}
+
+fn lower(rows: &mut u64, most: u64, notes: &mut Vec<String>, note: impl FnOnce(String) -> String) {
+    if *rows > most {
+        *rows = most;
+        notes.push(note(grouped(most)));
+    }
+}
+
+impl Encode for Loader {
+    fn encode(&self, rows: Range<u64>) -> Body {
+        match self.method {
+            Method::Insert => insert::encode(self, rows),
+            Method::Prepared => prepared::encode(self, rows),
+            Method::Bulk => bulk::encode(self, rows),
+            Method::LoadData => load_data::encode(self, rows),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What the machine and the server did for a load, read outside the timed sections.
+
+pub mod environment;

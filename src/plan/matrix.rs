@@ -1,0 +1,242 @@
+//! From what the user typed to the list of curves: lists multiplied out, defaults filled in, impossible cells marked.
+
+use std::collections::HashSet;
+
+use super::{Cell, CurvePlan, Flush, Place, Plan, SchemaFile, Secret, Sizes, TargetSpec, place};
+use crate::cli;
+use crate::error::Error;
+use crate::key::Key;
+use crate::load::Method;
+use crate::rows::IndexOrder;
+use crate::schema::{Dialect, key_type};
+use crate::target::engines::{Engine, EngineTable};
+use crate::units::grouped;
+
+/// A plan with what goes beside it and is stored nowhere.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The plan.
+    pub plan: Plan,
+    /// The password of each target, by its index.
+    pub secrets: Vec<Secret>,
+    /// What was adjusted, for people.
+    pub notes: Vec<String>,
+}
+
+/// Builds the plan. Looks at nothing but the words and the schema file.
+///
+/// # Errors
+/// A word is not known, sizes contradict each other, a file cannot be read.
+pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, Error> {
+    let mut notes = Vec::new();
+    let (targets, secrets) = targets(&args.target)?;
+    let keys = parsed::<Key>("--key", &args.key)?;
+    let flushes = parsed::<Flush>("--flush", &args.flush)?;
+    let methods = parsed::<Method>("--method", &args.method)?;
+    let has_server = targets.iter().any(|target| !matches!(target.place, Place::Sqlite { .. }));
+    if !args.engine.is_empty() && !has_server {
+        return Err(Error::usage("--engine", "SQLite has one engine of its own", "leave --engine out, or name a server with --target"));
+    }
+    let schema = args.schema.as_deref().map(read_schema).transpose()?;
+    let mut curves = Vec::new();
+    for repeat in 1..=args.repeat {
+        let mut seen = HashSet::new();
+        for (index, target) in targets.iter().enumerate() {
+            let is_sqlite = matches!(target.place, Place::Sqlite { .. });
+            let connections = if args.connections.is_empty() { vec![if is_sqlite { 1 } else { 8 }] } else { args.connections.clone() };
+            for (word, entry) in engine_list(args, is_sqlite, engines)? {
+                for &key in &keys {
+                    for flush in &flushes {
+                        for &method in &methods {
+                            for &connections in &connections {
+                                let cell = Cell {
+                                    target: index,
+                                    target_label: target.label.clone(),
+                                    engine: word.clone(),
+                                    engine_entry: entry.clone(),
+                                    key,
+                                    flush: effective_flush(flush, &entry),
+                                    method,
+                                    connections,
+                                    settings: Vec::new(),
+                                };
+                                let name = curve_name(&cell, repeat);
+                                // An engine without a knob gives one curve, whatever flush settings were asked for.
+                                if !seen.insert(name.clone()) {
+                                    continue;
+                                }
+                                let sizes = sizes(args, is_sqlite, &cell, &mut notes)?;
+                                let unable = unable(&cell, is_sqlite, schema.is_some());
+                                curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let plan = Plan {
+        targets,
+        curves,
+        seed: args.seed,
+        uuid_rate: args.uuid_rate,
+        index_order: match args.index_order {
+            cli::IndexOrder::Ascending => IndexOrder::Ascending,
+            cli::IndexOrder::Random => IndexOrder::Random,
+        },
+        schema,
+        payload_bytes: args.payload_bytes,
+        verify_rows: (!args.no_verify).then_some(args.verify_rows),
+        window_bytes: args.window_bytes,
+        keep: args.keep,
+        strict: args.strict,
+    };
+    Ok(Resolved { plan, secrets, notes })
+}
+
+fn targets(words: &[String]) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
+    let mut specs: Vec<TargetSpec> = Vec::new();
+    let mut secrets = Vec::new();
+    for word in words {
+        let (place, secret) = place::parse(word)?;
+        let label = match &place {
+            Place::Sqlite { path: None } => "sqlite".to_owned(),
+            Place::Sqlite { path: Some(path) } => format!("sqlite:{}", path.display()),
+            Place::Scratch { binary: None } => "scratch".to_owned(),
+            Place::Scratch { binary: Some(binary) } => format!("scratch:{}", binary.display()),
+            Place::Server(server) => server.url(),
+        };
+        if specs.iter().any(|spec| spec.label == label) {
+            return Err(Error::usage("--target", format!("{label} is named twice"), "name each target once; --repeat repeats its curves"));
+        }
+        specs.push(TargetSpec { label, place });
+        secrets.push(secret);
+    }
+    Ok((specs, secrets))
+}
+
+fn parsed<T>(flag: &str, words: &[String]) -> Result<Vec<T>, Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    let list: Result<Vec<T>, Error> =
+        words.iter().map(|word| word.trim().parse().map_err(|error: T::Err| Error::usage(flag, error.to_string(), "see rowcliff run --help"))).collect();
+    match list {
+        Ok(list) if list.is_empty() => Err(Error::usage(flag, "the list is empty", "see rowcliff run --help")),
+        other => other,
+    }
+}
+
+fn engine_list(args: &cli::RunArgs, is_sqlite: bool, engines: &EngineTable) -> Result<Vec<(String, Engine)>, Error> {
+    if is_sqlite {
+        return Ok(vec![engines.resolve("sqlite")]);
+    }
+    if args.engine.is_empty() {
+        return Ok(vec![engines.resolve("innodb")]);
+    }
+    let mut list: Vec<(String, Engine)> = Vec::new();
+    for word in &args.engine {
+        let word = word.trim();
+        if !word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') || word.is_empty() {
+            return Err(Error::usage("--engine", format!("{word:?} is not the name of an engine"), "see rowcliff engines"));
+        }
+        let resolved = engines.resolve(word);
+        if resolved.0 == "sqlite" {
+            return Err(Error::usage("--engine", "sqlite is a target, not an engine of a server", "use --target sqlite"));
+        }
+        if !list.iter().any(|(name, _)| *name == resolved.0) {
+            list.push(resolved);
+        }
+    }
+    Ok(list)
+}
+
+/// What a flush setting means for an engine. Variables by name stay as they are: they may be the server's.
+fn effective_flush(flush: &Flush, engine: &Engine) -> Flush {
+    match flush {
+        Flush::Named(_) => flush.clone(),
+        // A stranger to the engine table may well have a knob that only its user knows.
+        _ if engine.flush.is_none() && !engine.tested.is_empty() => Flush::None,
+        _ => flush.clone(),
+    }
+}
+
+fn curve_name(cell: &Cell, repeat: u32) -> String {
+    let settings = cell.settings_label();
+    let mut name = format!(
+        "{} {} {} flush={} {} c{}",
+        cell.target_label, cell.engine, cell.key, cell.flush, cell.method, cell.connections
+    );
+    if !settings.is_empty() {
+        name.push(' ');
+        name.push_str(&settings);
+    }
+    name.push_str(&format!(" r{repeat}"));
+    name
+}
+
+fn sizes(args: &cli::RunArgs, is_sqlite: bool, cell: &Cell, notes: &mut Vec<String>) -> Result<Sizes, Error> {
+    let batch_rows = args.batch_rows.unwrap_or(if is_sqlite { 50_000 } else { 1_000_000 });
+    let asked = match args.rows {
+        Some(rows) => rows,
+        None if is_sqlite => 1_000_000.max(batch_rows),
+        None => return Err(Error::usage("--rows", "a server needs to be told how many rows to load", "give the size of the table, as in --rows 300M")),
+    };
+    let rows = asked.div_ceil(batch_rows).checked_mul(batch_rows).filter(|&rows| rows <= i64::MAX as u64).ok_or_else(|| {
+        Error::usage("--rows", format!("{} rows are more than a 64-bit key can number", grouped(asked)), "give fewer rows")
+    })?;
+    if rows != asked {
+        say_once(notes, format!(
+            "--rows {} is rounded up to {} rows: {} whole batches of {}",
+            grouped(asked), grouped(rows), grouped(rows / batch_rows), grouped(batch_rows)
+        ));
+    }
+    let default_statement = cell.method.default_statement_rows(batch_rows, cell.connections);
+    let statement_rows = args.statement_rows.unwrap_or(default_statement).min(batch_rows);
+    let default_commit = if is_sqlite { batch_rows } else { statement_rows };
+    let mut commit_rows = args.commit_rows.unwrap_or(default_commit).min(batch_rows);
+    if commit_rows < statement_rows {
+        say_once(notes, format!(
+            "--commit-rows {} is raised to the {} rows of one statement, which cannot be committed in parts",
+            grouped(commit_rows), grouped(statement_rows)
+        ));
+        commit_rows = statement_rows;
+    }
+    Ok(Sizes { rows, batch_rows, statement_rows, commit_rows })
+}
+
+fn say_once(notes: &mut Vec<String>, note: String) {
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+/// What no server could change.
+fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
+    let engine = &cell.engine_entry;
+    if let Some(why) = engine.unable.as_ref().filter(|_| !own_schema) {
+        return Some(why.clone());
+    }
+    if !cell.key.is_autoinc() && !engine.can.uuid_keys {
+        return Some(format!("{} takes no UUID key", engine.name));
+    }
+    if cell.connections > 1 && !engine.can.several_connections {
+        return Some(format!("{} has one writer at a time, so it is loaded over one connection; give --connections 1", engine.name));
+    }
+    if matches!(cell.flush, Flush::Level(_)) && engine.flush.is_none() {
+        return Some(format!(
+            "{} is not in the engine table with a flush setting; use --flush as-is, or NAME=VALUE with its own variable",
+            engine.name
+        ));
+    }
+    let dialect = if is_sqlite { Dialect::Sqlite } else { Dialect::Mysql };
+    let without_type = cell.key.storage().filter(|&storage| key_type(dialect, storage).is_none());
+    cell.method.unable(is_sqlite).or_else(|| without_type.map(|storage| format!("{} has no {} UUIDs", dialect.name(), storage.name())))
+}
+
+fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::file(path, error, "--schema takes a file with one CREATE TABLE statement for {table}"))?;
+    Ok(SchemaFile { path: path.display().to_string(), text })
+}

@@ -1,0 +1,121 @@
+//! What a run will do: the validated list of curves, made once from what the user typed and never changed.
+
+pub mod flush;
+pub mod matrix;
+pub mod place;
+
+use serde::{Deserialize, Serialize};
+
+pub use flush::Flush;
+pub use matrix::resolve;
+pub use place::{Place, Secret, ServerPlace, TargetSpec};
+
+use crate::key::Key;
+use crate::load::Method;
+use crate::rows::IndexOrder;
+use crate::target::engines::Engine;
+
+/// A run, resolved: no default is left open, no flag is seen below.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// Where rows go.
+    pub targets: Vec<TargetSpec>,
+    /// Every curve in the order of execution, the impossible ones too.
+    pub curves: Vec<CurvePlan>,
+    /// Seed of all row values.
+    pub seed: u64,
+    /// Rows per second of the clock of time-based UUIDs.
+    pub uuid_rate: u64,
+    /// In which order the secondary index is filled.
+    pub index_order: IndexOrder,
+    /// The user's own table.
+    pub schema: Option<SchemaFile>,
+    /// Length of text values in the user's own table.
+    pub payload_bytes: Option<u64>,
+    /// Rows fetched and compared at the end of a curve; `None` leaves out the count too.
+    pub verify_rows: Option<u64>,
+    /// Memory for encoded rows.
+    pub window_bytes: u64,
+    /// Whether tables of completed curves stay.
+    pub keep: bool,
+    /// Whether a cell that the environment prevents makes the run a failure.
+    pub strict: bool,
+}
+
+/// A CREATE TABLE template of the user's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchemaFile {
+    /// Where it was read.
+    pub path: String,
+    /// Its text, so that a run can be repeated without the file.
+    pub text: String,
+}
+
+/// One repeat of one cell, with its sizes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CurvePlan {
+    /// Number in the plan, from 1.
+    pub number: usize,
+    /// Full name, unique in the run.
+    pub name: String,
+    /// The combination.
+    pub cell: Cell,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// How much is loaded, and in which portions.
+    pub sizes: Sizes,
+    /// Why it cannot be run, if the plan knows already.
+    pub unable: Option<String>,
+}
+
+/// One combination of the matrix.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cell {
+    /// Index into [`Plan::targets`].
+    pub target: usize,
+    /// Label of the target.
+    pub target_label: String,
+    /// Canonical word of the engine.
+    pub engine: String,
+    /// What the engine table says of it.
+    pub engine_entry: Engine,
+    /// The primary key.
+    pub key: Key,
+    /// The flush setting asked for.
+    pub flush: Flush,
+    /// How rows travel.
+    pub method: Method,
+    /// Loading connections.
+    pub connections: u32,
+    /// Varied settings, in the order of the flags.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Cell {
+    /// The varied settings as one label.
+    pub fn settings_label(&self) -> String {
+        let words: Vec<String> = self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        words.join(" ")
+    }
+}
+
+/// The sizes of a curve. `statement_rows` and `commit_rows` are what was asked for; what is really used may be lower
+/// and is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Rows of the whole curve: whole batches.
+    pub rows: u64,
+    /// Rows of one batch.
+    pub batch_rows: u64,
+    /// Rows of one statement.
+    pub statement_rows: u64,
+    /// Rows of one transaction.
+    pub commit_rows: u64,
+}
+
+impl Sizes {
+    /// Number of batches.
+    pub fn batches(&self) -> u64 {
+        self.rows / self.batch_rows
+    }
+}

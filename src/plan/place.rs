@@ -1,0 +1,217 @@
+//! Where rows go: what `--target` may say, and the secret that goes with it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// A target of the plan: its place, and the label under which it stands in files and pictures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetSpec {
+    /// Label without any secret, unique in the plan.
+    pub label: String,
+    /// The place.
+    pub place: Place,
+}
+
+/// The kinds of places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Place {
+    /// Embedded SQLite.
+    Sqlite {
+        /// The database file; in the run's directory when it is left out.
+        path: Option<PathBuf>,
+    },
+    /// A private server that rowcliff starts and owns.
+    Scratch {
+        /// Its server binary; looked for when it is left out.
+        binary: Option<PathBuf>,
+    },
+    /// A server somebody else runs.
+    Server(ServerPlace),
+}
+
+/// How to reach a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerPlace {
+    /// User name.
+    pub user: String,
+    /// Host name or address.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Unix socket; host and port are then not used.
+    pub socket: Option<PathBuf>,
+    /// Database, which has to be there.
+    pub database: String,
+}
+
+impl ServerPlace {
+    /// The place as a URL without a password.
+    pub fn url(&self) -> String {
+        match &self.socket {
+            Some(socket) => format!("mysql://{}@localhost/{}?socket={}", self.user, self.database, socket.display()),
+            None => format!("mysql://{}@{}:{}/{}", self.user, self.host, self.port, self.database),
+        }
+    }
+}
+
+/// A password: cannot be printed, serialised or compared by accident.
+#[derive(Clone, Default)]
+pub struct Secret(Option<String>);
+
+impl Secret {
+    /// Wraps a password.
+    pub fn new(password: Option<String>) -> Self {
+        Self(password)
+    }
+
+    /// The password, for the driver and nothing else.
+    pub fn reveal(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// This one, or where there is none the one of the environment (`ROWCLIFF_PASSWORD`, then `MYSQL_PWD`).
+    #[must_use]
+    pub fn or_environment(self) -> Self {
+        if self.0.is_some() {
+            return self;
+        }
+        Self(["ROWCLIFF_PASSWORD", "MYSQL_PWD"].iter().find_map(|name| std::env::var(name).ok()))
+    }
+
+    /// Whether there is one.
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Secret(***)" } else { "Secret(none)" })
+    }
+}
+
+/// Replaces the password in anything that looks like a URL with user information.
+pub fn mask_url(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    // The last @ before the path: a password may itself hold one that was not percent-encoded.
+    let authority_end = rest.rfind('@').unwrap_or(0);
+    match rest[..authority_end].split_once(':') {
+        Some((user, _)) => format!("{scheme}://{user}:***{}", &rest[authority_end..]),
+        None => text.to_owned(),
+    }
+}
+
+/// Parses one `--target`.
+///
+/// # Errors
+/// The word is no target: with what is known.
+pub fn parse(text: &str) -> Result<(Place, Secret), Error> {
+    let next = "known are sqlite[:PATH], scratch[:MYSQLD], mysql://USER@HOST:PORT/DB and mysql://USER@localhost/DB?socket=PATH";
+    let usage = |cause: String| Error::usage("--target", cause, next);
+    let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+    let path = |rest: Option<&str>| match rest {
+        Some("") => Err(usage(format!("{text:?} ends with a colon and no path"))),
+        other => Ok(other.map(PathBuf::from)),
+    };
+    match word {
+        "sqlite" => Ok((Place::Sqlite { path: path(rest)? }, Secret::default())),
+        "scratch" => Ok((Place::Scratch { binary: path(rest)? }, Secret::default())),
+        "mysql" | "mariadb" => parse_server(text).map_err(usage),
+        _ => Err(usage(format!("{:?} is not a target", mask_url(text)))),
+    }
+}
+
+fn parse_server(text: &str) -> Result<(Place, Secret), String> {
+    let url = url::Url::parse(text).map_err(|error| format!("{:?} is not a URL: {error}", mask_url(text)))?;
+    let decoded = |part: &str, what: &str| {
+        percent_decode(part).ok_or_else(|| format!("{what} in the URL is not percent-encoded UTF-8"))
+    };
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the URL names no host")?;
+    let user = decoded(url.username(), "the user")?;
+    if user.is_empty() {
+        return Err("the URL names no user, as in mysql://USER@HOST/DB".into());
+    }
+    let database = decoded(url.path().trim_start_matches('/'), "the database")?;
+    if database.is_empty() || database.contains('/') {
+        return Err("the URL names no database, as in mysql://USER@HOST/DB; rowcliff creates tables there and no database".into());
+    }
+    let mut socket = None;
+    for (name, value) in url.query_pairs() {
+        match &*name {
+            "socket" => socket = Some(PathBuf::from(value.into_owned())),
+            other => return Err(format!("the URL parameter {other:?} is not known; known is socket")),
+        }
+    }
+    let password = url.password().map(|password| decoded(password, "the password")).transpose()?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let place = ServerPlace { user, host, port: url.port().unwrap_or(3306), socket, database };
+    Ok((Place::Server(place), Secret::new(password)))
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        if first == b'%' {
+            let hex = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(hex, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> (ServerPlace, Secret) {
+        match parse(text).unwrap() {
+            (Place::Server(place), secret) => (place, secret),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_forms_of_a_target() {
+        assert_eq!(parse("sqlite").unwrap().0, Place::Sqlite { path: None });
+        assert_eq!(parse("sqlite:/tmp/x.db").unwrap().0, Place::Sqlite { path: Some("/tmp/x.db".into()) });
+        assert_eq!(parse("scratch:/usr/sbin/mysqld").unwrap().0, Place::Scratch { binary: Some("/usr/sbin/mysqld".into()) });
+        let (place, secret) = server("mysql://me@db.example:3307/test");
+        assert_eq!((place.host.as_str(), place.port, place.database.as_str()), ("db.example", 3307, "test"));
+        assert!(!secret.is_some());
+        let (place, _) = server("mysql://root@localhost/test?socket=/run/my.sock");
+        assert_eq!(place.socket, Some("/run/my.sock".into()));
+        assert_eq!(place.url(), "mysql://root@localhost/test?socket=/run/my.sock");
+    }
+
+    #[test]
+    fn a_password_is_decoded_and_never_printed() {
+        let (place, secret) = server("mysql://me:p%40ss%3Aword@h/d");
+        assert_eq!(secret.reveal(), Some("p@ss:word"));
+        assert_eq!(place.url(), "mysql://me@h:3306/d");
+        assert_eq!(format!("{secret:?}"), "Secret(***)");
+        assert_eq!(mask_url("mysql://me:p@ss@h/d"), "mysql://me:***@h/d");
+        assert_eq!(mask_url("mysql://me@h/d"), "mysql://me@h/d");
+        let message = parse("mysql://me:hunter2@h").unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
+        let message = parse("postgres://me:hunter2@h/d").unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_with_the_next_step() {
+        for text in ["", "sqlite:", "oracle", "mysql://h/d", "mysql://u@h", "mysql://u@h/d?tls=1", "mysql:"] {
+            let message = parse(text).unwrap_err().to_string();
+            assert!(message.contains("--target") && message.contains("known"), "{text:?}: {message}");
+        }
+    }
+}

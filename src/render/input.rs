@@ -1,0 +1,237 @@
+//! The runs to show, read from their directories.
+
+use std::path::{Path, PathBuf};
+
+use crate::analyse::{Curve, Labels, RunSamples, group};
+use crate::record::store::{BATCHES_FILE, RUN_FILE, Samples, read_batches, read_run};
+use crate::record::{CurveRecord, Outcome, RunRecord};
+
+/// One run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedRun {
+    /// What the run is called: the name of its directory, or its path where two names are the same.
+    pub label: String,
+    /// Its directory (or its file of samples, where only that was given).
+    pub path: PathBuf,
+    /// Its record; `None` when it is missing or cannot be read.
+    pub record: Option<RunRecord>,
+}
+
+/// Everything that is shown, from one or several runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// The runs.
+    pub runs: Vec<LoadedRun>,
+    /// Their curves, in the order of the plan; those that never ran have no samples.
+    pub curves: Vec<Curve>,
+    /// What was left out or looks odd, for people (stderr).
+    pub problems: Vec<String>,
+}
+
+/// Why a run cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// There is nothing of a run at this path.
+    #[error("{path}: no run here (neither {RUN_FILE} nor {BATCHES_FILE}); give a directory that `rowcliff run` wrote")]
+    NoRun {
+        /// The path that was given.
+        path: PathBuf,
+    },
+    /// The file system or the file's content.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What was said.
+        source: std::io::Error,
+    },
+}
+
+/// Reads runs from their directories. A path to a `batches.csv` is taken too, and then there is no record.
+///
+/// A run whose record or samples are missing or damaged is shown as far as it goes, and the damage is listed.
+///
+/// # Errors
+/// There is no run at a path, or neither its record nor its samples can be read.
+pub fn load(paths: &[PathBuf]) -> Result<Input, InputError> {
+    let mut parts = Vec::new();
+    let mut problems = Vec::new();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if seen.contains(&real) {
+            problems.push(format!("{}: given twice; shown once", path.display()));
+            continue;
+        }
+        seen.push(real.clone());
+        let name =
+            real.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let (record, samples) = load_one(path, &mut problems)?;
+        parts.push((name, path.clone(), record, samples));
+    }
+    // Two directories of the same name need their paths to be told apart.
+    let names: Vec<String> = parts.iter().map(|(name, ..)| name.clone()).collect();
+    let parts = parts.into_iter().map(|(name, path, record, samples)| {
+        let ambiguous = names.iter().filter(|other| **other == name).count() > 1;
+        let label = if ambiguous { path.display().to_string() } else { name };
+        (LoadedRun { label, path, record }, samples)
+    });
+    Ok(assemble(parts, problems))
+}
+
+fn load_one(path: &Path, problems: &mut Vec<String>) -> Result<(Option<RunRecord>, Samples), InputError> {
+    let unreadable = |path: PathBuf, source| InputError::Unreadable { path, source };
+    if path.is_file() {
+        let samples = read_batches(path).map_err(|source| unreadable(path.to_owned(), source))?;
+        return Ok((None, samples));
+    }
+    let (run_file, batches_file) = (path.join(RUN_FILE), path.join(BATCHES_FILE));
+    if !run_file.exists() && !batches_file.exists() {
+        return Err(InputError::NoRun { path: path.to_owned() });
+    }
+    let record = match read_run(path) {
+        Ok(record) => Some(record),
+        Err(error) if batches_file.exists() => {
+            problems.push(format!("{}: {error}; outcomes and settings are not shown", run_file.display()));
+            None
+        }
+        Err(source) => return Err(unreadable(run_file, source)),
+    };
+    let samples = match read_batches(&batches_file) {
+        Ok(samples) => samples,
+        // A run that ended before its first batch has no file of samples, and nothing is wrong with that.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Samples::default(),
+        Err(error) if record.is_some() => {
+            problems.push(format!("{}: {error}; no batch is shown", batches_file.display()));
+            Samples::default()
+        }
+        Err(source) => return Err(unreadable(batches_file, source)),
+    };
+    Ok((record, samples))
+}
+
+/// Puts runs and their samples together: what [`load`] does once the files are read.
+pub fn assemble(runs: impl IntoIterator<Item = (LoadedRun, Samples)>, problems: Vec<String>) -> Input {
+    let mut input = Input { problems, ..Input::default() };
+    for (run, samples) in runs {
+        input.problems.extend(samples.problems.iter().map(ToString::to_string));
+        let grouped = group(&[RunSamples { run: run.label.clone(), samples: samples.samples }]);
+        input.problems.extend(grouped.problems);
+        let mut measured = grouped.curves;
+        for record in run.record.iter().flat_map(|record| &record.curves) {
+            let position = measured.iter().position(|curve| curve.name == record.curve);
+            input.curves.push(position.map_or_else(|| unmeasured(record, &run.label), |at| measured.remove(at)));
+        }
+        input.curves.append(&mut measured);
+        input.runs.push(run);
+    }
+    input
+}
+
+fn unmeasured(record: &CurveRecord, run: &str) -> Curve {
+    Curve {
+        name: record.curve.clone(),
+        run: run.to_owned(),
+        labels: Labels::from(record),
+        repeat: record.repeat,
+        samples: Vec::new(),
+    }
+}
+
+impl Input {
+    /// The record of a curve, where its run has one.
+    pub fn record_of(&self, curve: &Curve) -> Option<&CurveRecord> {
+        let run = self.runs.iter().find(|run| run.label == curve.run)?;
+        run.record.as_ref()?.curves.iter().find(|record| record.curve == curve.name)
+    }
+
+    /// What became of a curve.
+    pub fn outcome_of(&self, curve: &Curve) -> Option<&Outcome> {
+        self.record_of(curve).map(|record| &record.outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::store::{CsvAppender, write_run};
+    use crate::record::{Environment, RunState, Sample};
+
+    fn record(curves: &[&str]) -> RunRecord {
+        RunRecord {
+            format_version: 1,
+            program_version: "0.1.0".into(),
+            build_profile: "release".into(),
+            run_id: "r".into(),
+            command_line: vec!["rowcliff".into(), "run".into()],
+            started_at: "2026-11-30T00:00:00Z".into(),
+            finished_at: None,
+            state: RunState::Finished,
+            plan: serde_json::Value::Null,
+            environment: Environment::default(),
+            targets: std::collections::BTreeMap::new(),
+            curves: curves
+                .iter()
+                .map(|curve| CurveRecord {
+                    curve: (*curve).into(),
+                    outcome: Outcome::Completed,
+                    ..CurveRecord::default()
+                })
+                .collect(),
+        }
+    }
+
+    fn write_samples(directory: &Path, curve: &str, batches: u64) {
+        let mut file = CsvAppender::open(&directory.join(BATCHES_FILE)).unwrap();
+        for batch in 1..=batches {
+            let sample = Sample { curve: curve.into(), batch, rows: 10, seconds: 1.0, ..Sample::default() };
+            file.append(&sample).unwrap();
+        }
+    }
+
+    #[test]
+    fn curves_come_in_the_order_of_the_plan_the_unmeasured_too() {
+        let directory = tempfile::tempdir().unwrap();
+        write_run(directory.path(), &record(&["a", "b", "c"])).unwrap();
+        write_samples(directory.path(), "c", 2);
+        write_samples(directory.path(), "b", 1);
+        let input = load(&[directory.path().to_owned()]).unwrap();
+        let found: Vec<(&str, usize)> =
+            input.curves.iter().map(|curve| (curve.name.as_str(), curve.samples.len())).collect();
+        assert_eq!(found, [("a", 0), ("b", 1), ("c", 2)]);
+        assert_eq!(input.problems, Vec::<String>::new());
+        assert_eq!(input.outcome_of(&input.curves[1]), Some(&Outcome::Completed));
+    }
+
+    #[test]
+    fn a_run_is_shown_as_far_as_it_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(matches!(load(&[directory.path().to_owned()]), Err(InputError::NoRun { .. })));
+        write_samples(directory.path(), "a", 2);
+        let input = load(&[directory.path().to_owned()]).unwrap();
+        assert_eq!(input.curves.len(), 1);
+        assert!(input.problems[0].contains("run.json"), "{:?}", input.problems);
+        let input = load(&[directory.path().join(BATCHES_FILE)]).unwrap();
+        assert_eq!((input.curves.len(), input.problems.len()), (1, 0));
+        std::fs::write(directory.path().join(RUN_FILE), "{").unwrap();
+        assert_eq!(load(&[directory.path().to_owned()]).unwrap().curves.len(), 1);
+        std::fs::remove_file(directory.path().join(BATCHES_FILE)).unwrap();
+        assert!(matches!(load(&[directory.path().to_owned()]), Err(InputError::Unreadable { .. })));
+        write_run(directory.path(), &record(&["a"])).unwrap();
+        assert_eq!(load(&[directory.path().to_owned()]).unwrap().problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn directories_of_the_same_name_keep_their_paths() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = ["x/run", "y/run", "z"].map(|path| root.path().join(path));
+        for path in &paths {
+            std::fs::create_dir_all(path).unwrap();
+            write_run(path, &record(&["a"])).unwrap();
+        }
+        let input = load(&[paths.to_vec(), vec![root.path().join("x/../z")]].concat()).unwrap();
+        let labels: Vec<&str> = input.runs.iter().map(|run| run.label.as_str()).collect();
+        assert_eq!(labels, [paths[0].to_str().unwrap(), paths[1].to_str().unwrap(), "z"]);
+        assert_eq!(input.problems.len(), 1);
+    }
+}

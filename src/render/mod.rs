@@ -1,0 +1,23 @@
+//! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
+//!
+//! - [`input`]: the runs to show, read from their directories.
+//! - [`names`]: short names for curves, made of what differs between them.
+//! - [`pictures`]: which pictures there are, and what goes into each.
+//! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`],
+//!   [`text`] knows how wide words are.
+//! - [`progress`]: what a run says on stderr while it goes on.
+//! - [`show`]: the tables of a run, set by [`table`].
+
+pub mod input;
+pub mod layout;
+pub mod names;
+pub mod paint;
+pub mod palette;
+pub mod pictures;
+pub mod plot;
+pub mod progress;
+pub mod scale;
+pub mod sheet;
+pub mod show;
+pub mod table;
+pub mod text;

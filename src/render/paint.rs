@@ -1,0 +1,283 @@
+//! Puts a picture on a page: frame, axes, lines, markers, signs, names, each where the layout says.
+
+use plotters::style::{Color, RGBAColor, RGBColor};
+
+use super::layout::{Entry, Layout, MARGIN, MARK_LINE, SMALL_SIZE, SUBTITLE_SIZE, SWATCH, TEXT_SIZE, TITLE_SIZE, Tie};
+use super::palette::{DASH_PATTERNS, DASHES, MARKERS};
+use super::plot::{MarkKind, PlotSpec, Point, Series};
+use super::sheet::{At, Font, Group, Layer, Page, Side};
+use super::text::{bold_width, fitted, width};
+
+/// Width of the lines of curves.
+const LINE_WIDTH: f64 = 2.2;
+/// Markers closer together than this would hide the line, unless they are few.
+const MARKER_SPACING: f64 = 14.0;
+/// A curve of no more points than this shows each, if they are at least half as far apart.
+const FEW_POINTS: usize = 20;
+/// Then one is drawn about every so many pixels.
+const SPARSE_MARKERS: f64 = 64.0;
+
+/// A picture that is being drawn.
+pub struct Painter<'a> {
+    /// What was asked for.
+    pub spec: &'a PlotSpec,
+    /// Unit of the horizontal axis.
+    pub rows_unit: &'static str,
+    /// The lines.
+    pub series: &'a [Series],
+    /// Where everything stands.
+    pub layout: &'a Layout,
+}
+
+impl Painter<'_> {
+    /// Draws everything.
+    ///
+    /// # Errors
+    /// What the drawing library says.
+    pub fn paint(&self) -> Result<String, String> {
+        let mut page = Page::new(self.spec.width, self.spec.height);
+        page.layer(&Group { class: "frame", ..Group::default() }, |layer| self.frame(layer))?;
+        for one in self.series.iter().filter(|one| one.repeats.len() > 1) {
+            page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one))?;
+        }
+        for one in self.series {
+            let dash = DASH_PATTERNS[one.look.dash % DASHES];
+            let group = Group { class: "curve", title: Some(&one.name), dash };
+            page.layer(&group, |layer| self.curve(layer, one))?;
+        }
+        for (index, one) in self.series.iter().enumerate() {
+            let group = Group { class: "markers", title: Some(&one.name), ..Group::default() };
+            page.layer(&group, |layer| self.markers(layer, index, one))?;
+        }
+        for entry in &self.layout.entries {
+            let one = &self.series[entry.series];
+            let dash = DASH_PATTERNS[one.look.dash % DASHES];
+            if matches!(entry.tie, Tie::Swatch | Tie::Leader { swatch: true }) {
+                page.layer(&Group { class: "swatch", dash, ..Group::default() }, |layer| self.swatch(layer, entry))?;
+            }
+            let group = Group { class: "name", title: Some(&one.name), ..Group::default() };
+            page.layer(&group, |layer| self.name(layer, entry))?;
+        }
+        Ok(page.finish(&self.spec.title))
+    }
+
+    fn font(&self, size: f64, colour: RGBColor) -> Font {
+        Font { size, bold: false, colour }
+    }
+
+    fn colour(&self, one: &Series) -> RGBColor {
+        self.spec.theme.families[one.look.family % self.spec.theme.families.len()]
+    }
+
+    /// Everything but the curves: background, titles, axes, grid, notes.
+    fn frame(&self, layer: &mut Layer<'_>) {
+        let (theme, place) = (&self.spec.theme, self.layout);
+        let (page_width, page_height) = (f64::from(self.spec.width), f64::from(self.spec.height));
+        layer.rectangle((0.0, 0.0), (page_width, page_height), theme.background.to_rgba());
+        self.titles(layer);
+        for tick in &place.y.ticks {
+            let Some(up) = place.y.fraction(tick.value) else { continue };
+            let y = place.bottom - up * (place.bottom - place.top);
+            layer.line(&[(place.left, y), (place.right, y)], theme.grid.to_rgba(), 1.0);
+            layer.text(&tick.label, (place.left - 9.0, y), Side::End, self.font(TEXT_SIZE, theme.muted));
+        }
+        for tick in &place.x.ticks {
+            let Some(across) = place.x.fraction(tick.value) else { continue };
+            let x = place.left + across * (place.right - place.left);
+            layer.line(&[(x, place.top), (x, place.bottom)], theme.grid.to_rgba(), 1.0);
+            layer.line(&[(x, place.bottom), (x, place.bottom + 5.0)], theme.axis.to_rgba(), 1.0);
+            layer.text(&tick.label, (x, place.bottom + 17.0), Side::Middle, self.font(TEXT_SIZE, theme.muted));
+        }
+        layer.line(&[(place.left, place.bottom), (place.right, place.bottom)], theme.axis.to_rgba(), 1.2);
+        let x_title = match self.rows_unit {
+            "" => "rows in the table".to_owned(),
+            unit => format!("rows in the table ({unit})"),
+        };
+        let middle = (place.left + place.right) / 2.0;
+        layer.text(&x_title, (middle, place.bottom + 40.0), Side::Middle, self.font(TEXT_SIZE, theme.ink));
+        let mut y = page_height - 24.0 - 16.0 * (place.notes.len() as f64 - 1.0);
+        for note in &place.notes {
+            layer.text(note, (MARGIN, y), Side::Start, self.font(SMALL_SIZE, theme.muted));
+            y += 16.0;
+        }
+    }
+
+    fn titles(&self, layer: &mut Layer<'_>) {
+        let (theme, place) = (&self.spec.theme, self.layout);
+        let inner = f64::from(self.spec.width) - 2.0 * MARGIN;
+        // A long title gets smaller before it is cut.
+        let size = (TITLE_SIZE * inner / bold_width(&self.spec.title, TITLE_SIZE).max(1.0)).clamp(14.0, TITLE_SIZE);
+        let title = fitted(&self.spec.title, size, inner / bold_width("a", 1.0) * width("a", 1.0));
+        layer.text(&title, (MARGIN, 34.0), Side::Start, Font { bold: true, ..self.font(size, theme.ink) });
+        let mut y = 60.0;
+        for line in &place.subtitle {
+            layer.text(line, (MARGIN, y), Side::Start, self.font(SUBTITLE_SIZE, theme.muted));
+            y += 18.0;
+        }
+        let scale = if self.spec.log { ", logarithmic" } else { "" };
+        let y_title = format!("{}{scale}", self.spec.y_title);
+        let y_title = fitted(&y_title, TEXT_SIZE, inner);
+        layer.text(&y_title, (MARGIN, place.top - 22.0), Side::Start, self.font(TEXT_SIZE, theme.ink));
+    }
+
+    fn at(&self, point: Point) -> Option<At> {
+        self.layout.at(point)
+    }
+
+    fn repeats(&self, layer: &mut Layer<'_>, one: &Series) {
+        let colour = self.colour(one).mix(0.3);
+        for piece in one.repeats.iter().flat_map(|repeat| self.layout.pieces(repeat)) {
+            self.piece(layer, &piece, colour, 1.1);
+        }
+    }
+
+    fn curve(&self, layer: &mut Layer<'_>, one: &Series) {
+        for piece in self.layout.pieces(&one.points) {
+            self.piece(layer, &piece, self.colour(one).to_rgba(), LINE_WIDTH);
+        }
+    }
+
+    fn piece(&self, layer: &mut Layer<'_>, piece: &[At], colour: RGBAColor, line_width: f64) {
+        match piece {
+            [] => {}
+            // A single batch between two gaps has no line: it is a dot.
+            [only] => layer.disc(*only, line_width * 1.2, colour),
+            _ => layer.line(piece, colour, line_width),
+        }
+    }
+
+    /// Markers so far apart that they do not hide the line, shifted from curve to curve so that they do not hide each other.
+    fn markers(&self, layer: &mut Layer<'_>, index: usize, one: &Series) {
+        let colour = self.colour(one);
+        let points: Vec<At> = one.points.iter().filter_map(|point| self.at(*point)).collect();
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
+        let spacing = (last.0 - first.0) / (points.len() as f64 - 1.0).max(1.0);
+        let needed = if points.len() <= FEW_POINTS { MARKER_SPACING / 2.0 } else { MARKER_SPACING };
+        let dense = spacing < needed;
+        let every = if dense { ((SPARSE_MARKERS / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
+        let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
+        for at in points.iter().skip(shift).step_by(every) {
+            self.marker(layer, *at, one.look.marker, colour);
+        }
+        // What lies beyond the axis is drawn at its upper edge, under an arrow.
+        for point in one.points.iter().filter(|point| point.y > self.layout.y.max) {
+            let Some((x, y)) = self.at(*point) else { continue };
+            layer.polygon(&[(x - 5.0, y - 5.0), (x, y - 13.0), (x + 5.0, y - 5.0)], colour.to_rgba());
+        }
+        for mark in &one.marks {
+            if let Some(at) = self.place_of(one, mark.x) {
+                self.sign(layer, at, mark.kind, colour);
+            }
+        }
+    }
+
+    /// The curve's point at `x`, or its last one before; the repeats are asked too, since one may have gone on alone.
+    fn place_of(&self, one: &Series, x: f64) -> Option<At> {
+        let candidates = [&one.points].into_iter().chain(&one.repeats).flatten();
+        let before = candidates.clone().filter(|point| point.x <= x).max_by(|a, b| a.x.total_cmp(&b.x));
+        before.or_else(|| candidates.min_by(|a, b| a.x.total_cmp(&b.x))).and_then(|point| self.at(*point))
+    }
+
+    fn marker(&self, layer: &mut Layer<'_>, (x, y): At, marker: usize, colour: RGBColor) {
+        let solid = colour.to_rgba();
+        let background = self.spec.theme.background.to_rgba();
+        let scaled = |shape: &[At], size: f64| -> Vec<At> {
+            shape.iter().map(|(dx, dy)| (x + dx * size, y + dy * size)).collect()
+        };
+        const SQUARE: [At; 4] = [(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)];
+        const UP: [At; 3] = [(0.0, -1.15), (1.05, 0.75), (-1.05, 0.75)];
+        const DOWN: [At; 3] = [(0.0, 1.15), (1.05, -0.75), (-1.05, -0.75)];
+        const DIAMOND: [At; 4] = [(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)];
+        let size = 4.0;
+        match marker % MARKERS {
+            0 => layer.disc((x, y), 3.6, solid),
+            1 => layer.polygon(&scaled(&SQUARE, size), solid),
+            2 => layer.polygon(&scaled(&UP, size), solid),
+            3 => layer.polygon(&scaled(&DIAMOND, size), solid),
+            4 => layer.polygon(&scaled(&DOWN, size), solid),
+            5 => {
+                layer.disc((x, y), 4.4, solid);
+                layer.disc((x, y), 2.4, background);
+            }
+            6 => {
+                layer.polygon(&scaled(&SQUARE, size * 1.15), solid);
+                layer.polygon(&scaled(&SQUARE, size * 0.6), background);
+            }
+            _ => {
+                layer.polygon(&scaled(&DIAMOND, size * 1.2), solid);
+                layer.polygon(&scaled(&DIAMOND, size * 0.55), background);
+            }
+        }
+    }
+
+    fn sign(&self, layer: &mut Layer<'_>, (x, y): At, kind: MarkKind, colour: RGBColor) {
+        let (solid, background) = (colour.to_rgba(), self.spec.theme.background.to_rgba());
+        let cross = |layer: &mut Layer<'_>, arm: f64| {
+            layer.line(&[(x - arm, y - arm), (x + arm, y + arm)], solid, 2.0);
+            layer.line(&[(x - arm, y + arm), (x + arm, y - arm)], solid, 2.0);
+        };
+        match kind {
+            MarkKind::Stop => {
+                layer.disc((x, y), 7.5, background);
+                layer.ring((x, y), 6.5, solid, 1.8);
+                cross(layer, 2.9);
+            }
+            MarkKind::Failed => {
+                layer.disc((x, y), 7.5, background);
+                cross(layer, 5.0);
+            }
+            MarkKind::Full => {
+                layer.rectangle((x - 2.5, y - 9.0), (x + 2.5, y + 9.0), background);
+                layer.line(&[(x, y - 8.0), (x, y + 8.0)], solid, 2.6);
+            }
+            MarkKind::Interrupted => {
+                layer.disc((x, y), 7.5, background);
+                layer.line(&[(x - 2.5, y - 5.5), (x - 2.5, y + 5.5)], solid, 2.2);
+                layer.line(&[(x + 2.5, y - 5.5), (x + 2.5, y + 5.5)], solid, 2.2);
+            }
+            MarkKind::Resume => {
+                layer.polygon(&[(x - 7.5, y - 11.0), (x + 11.5, y), (x - 7.5, y + 11.0)], background);
+                layer.polygon(&[(x - 5.0, y - 7.0), (x + 7.5, y), (x - 5.0, y + 7.0)], solid);
+            }
+        }
+    }
+
+    /// The piece of line in front of a listed name.
+    fn swatch(&self, layer: &mut Layer<'_>, entry: &Entry) {
+        let colour = self.colour(&self.series[entry.series]);
+        let right = entry.left - 8.0;
+        layer.line(&[(right - SWATCH, entry.y), (right, entry.y)], colour.to_rgba(), LINE_WIDTH);
+    }
+
+    fn name(&self, layer: &mut Layer<'_>, entry: &Entry) {
+        let theme = &self.spec.theme;
+        let one = &self.series[entry.series];
+        let colour = self.colour(one);
+        let has_swatch = matches!(entry.tie, Tie::Swatch | Tie::Leader { swatch: true });
+        if has_swatch {
+            self.marker(layer, (entry.left - 8.0 - SWATCH / 2.0, entry.y), one.look.marker, colour);
+        }
+        if matches!(entry.tie, Tie::Leader { .. })
+            && let Some(end) = one.points.last().and_then(|point| self.at(*point))
+        {
+            let to = if has_swatch { entry.left - 10.0 - SWATCH } else { entry.left - 5.0 };
+            layer.line(&[(end.0 + 7.0, end.1), (to, entry.y)], colour.mix(0.6), 1.0);
+        }
+        layer.text(&entry.name, (entry.left, entry.y), Side::Start, self.font(TEXT_SIZE, theme.ink));
+        let mut y = entry.y + 16.0;
+        for (kind, text) in &entry.marks {
+            // At the end of its line the sign is already there.
+            let indent = if entry.tie == Tie::Swatch { 17.0 } else { 0.0 };
+            if entry.tie == Tie::Swatch {
+                self.sign(layer, (entry.left + 6.0, y), *kind, colour);
+            }
+            layer.text(text, (entry.left + indent, y), Side::Start, self.font(SMALL_SIZE, theme.muted));
+            y += MARK_LINE;
+        }
+        let is_last = self.layout.entries.last().is_some_and(|last| last.series == entry.series);
+        if is_last && self.layout.unnamed > 0 {
+            let more = format!("... and {} more curves", self.layout.unnamed);
+            layer.text(&more, (entry.left, y + 3.0), Side::Start, self.font(SMALL_SIZE, theme.muted));
+        }
+    }
+}

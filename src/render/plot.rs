@@ -1,0 +1,513 @@
+//! A picture of curves over the size of the table, as SVG.
+//!
+//! [`draw_svg`] is given points and words and returns text. It sorts out what can be drawn; [`super::scale`] decides the
+//! axes, [`super::palette`] the looks, [`super::layout`] the places, and [`super::paint`] draws.
+
+use super::layout::Layout;
+use super::paint::Painter;
+use super::palette::{Look, Theme};
+use super::scale::{self, Quantity};
+use crate::units::{human_rate, human_seconds};
+
+/// What a picture is to show.
+#[derive(Debug, Clone)]
+pub struct PlotSpec {
+    /// Title.
+    pub title: String,
+    /// What was measured: target and version, sizes.
+    pub subtitle: String,
+    /// Title of the vertical axis.
+    pub y_title: String,
+    /// What the vertical axis counts.
+    pub quantity: Quantity,
+    /// Logarithmic vertical axis.
+    pub log: bool,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Colours.
+    pub theme: Theme,
+    /// Notes below the plot.
+    pub notes: Vec<String>,
+}
+
+impl Default for PlotSpec {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            subtitle: String::new(),
+            y_title: String::new(),
+            quantity: Quantity::Seconds,
+            log: false,
+            width: 1200,
+            height: 700,
+            theme: Theme::light(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The batch: where one is missing the line is broken.
+    pub batch: u64,
+    /// Rows in the table.
+    pub x: f64,
+    /// The figure.
+    pub y: f64,
+}
+
+/// What a mark says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// A stop rule ended the curve here.
+    Stop,
+    /// The table was full.
+    Full,
+    /// The curve ended with an error.
+    Failed,
+    /// The curve was interrupted.
+    Interrupted,
+    /// The curve went on here after an interruption.
+    Resume,
+}
+
+/// A sign on a curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Rows in the table: the sign stands on the curve's point there, or on the last one before.
+    pub x: f64,
+    /// Which sign.
+    pub kind: MarkKind,
+    /// What stands below the curve's name; nothing when empty.
+    pub text: String,
+}
+
+/// A line of the picture.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// How it looks.
+    pub look: Look,
+    /// Its points, in any order.
+    pub points: Vec<Point>,
+    /// The single repeats, drawn lightly when there are two or more.
+    pub repeats: Vec<Vec<Point>>,
+    /// Signs on it.
+    pub marks: Vec<Mark>,
+}
+
+/// A finished picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// The document.
+    pub svg: String,
+    /// What could not be drawn, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// Why there is no picture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlotError {
+    /// Not a single point can be drawn.
+    #[error("nothing to draw: {why}")]
+    Nothing {
+        /// Why not.
+        why: String,
+    },
+    /// The picture has no room for a plot.
+    #[error("{width}x{height} pixels are too few for a picture; give at least {MIN_WIDTH}x{MIN_HEIGHT}")]
+    TooSmall {
+        /// Width asked for.
+        width: u32,
+        /// Height asked for.
+        height: u32,
+    },
+    /// The drawing library failed.
+    #[error("the picture cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+const MIN_WIDTH: u32 = 480;
+const MIN_HEIGHT: u32 = 300;
+/// Beyond this, whole pixels of plotters in tenths would not fit its integers.
+const MAX_SIDE: u32 = 20_000;
+
+/// A picture in which so few points are so far above the rest shows those few at its upper edge: one in fifty.
+const FEW: usize = 50;
+/// How far above: this many times the highest of the rest.
+const FAR: f64 = 10.0;
+
+/// Draws `series` as SVG.
+///
+/// # Errors
+/// There is not a single point to draw, the size has no room for a plot, or the drawing library fails.
+pub fn draw_svg(spec: &PlotSpec, series: &[Series]) -> Result<Picture, PlotError> {
+    if spec.width < MIN_WIDTH || spec.height < MIN_HEIGHT || spec.width.max(spec.height) > MAX_SIDE {
+        return Err(PlotError::TooSmall { width: spec.width, height: spec.height });
+    }
+    let mut left_out = Vec::new();
+    let series: Vec<Series> = series.iter().map(|series| drawable(series, spec.log, &mut left_out)).collect();
+    let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
+    let all = || series.iter().flat_map(|one| one.points.iter().chain(one.repeats.iter().flatten()));
+    let mut remarks = left_out.clone();
+    let y = if spec.log {
+        scale::logarithmic(all().map(|point| point.y), spec.quantity)
+    } else {
+        let ceiling = ceiling(all().map(|point| point.y).collect());
+        remarks.extend(ceiling.map(|ceiling| beyond(&series, ceiling, spec.quantity)));
+        scale::from_zero(all().map(|point| ceiling.map_or(point.y, |ceiling| point.y.min(ceiling))), spec.quantity)
+    };
+    let (Some((x, rows_unit)), Some(y)) = (scale::rows(all().map(|point| point.x)), y) else {
+        let why = if left_out.is_empty() { "there are no measured batches".to_owned() } else { left_out.join("; ") };
+        return Err(PlotError::Nothing { why });
+    };
+    let layout = Layout::new(spec, x, y, &series, &remarks);
+    let svg = Painter { spec, rows_unit, series: &series, layout: &layout }.paint().map_err(PlotError::Drawing)?;
+    Ok(Picture { svg, left_out })
+}
+
+/// Where a linear axis has to end so that a single batch of a thousand times the others does not press them flat.
+///
+/// `None` where the values need no such thing. A cliff is more than a few points, and is never cut.
+fn ceiling(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let few = (values.len() / FEW).max(1);
+    let rest = *values.get(values.len().checked_sub(few + 1)?)?;
+    let highest = *values.last()?;
+    (values.len() >= 8 && rest > 0.0 && highest > FAR * rest).then_some(rest * 1.3)
+}
+
+/// Says which points lie beyond the end of the axis.
+fn beyond(series: &[Series], ceiling: f64, quantity: Quantity) -> String {
+    let figure = |value: f64| match quantity {
+        Quantity::Seconds => human_seconds(value),
+        Quantity::Rate => format!("{}/s", human_rate(value)),
+    };
+    let found: Vec<String> = series
+        .iter()
+        .flat_map(|one| one.points.iter().map(move |point| (one, point)))
+        .filter(|(_, point)| point.y > ceiling)
+        .map(|(one, point)| format!("{} batch {} ({})", one.name, point.batch, figure(point.y)))
+        .collect();
+    let shown = found.len().min(6);
+    let more = if shown < found.len() { format!(" and {} more", found.len() - shown) } else { String::new() };
+    format!(
+        "Far beyond the axis, at its upper edge: {}{more}. A logarithmic axis shows all.",
+        found[..shown].join(", ")
+    )
+}
+
+/// The series with its points in order and without those that have no place; what is left out is said.
+fn drawable(series: &Series, log: bool, left_out: &mut Vec<String>) -> Series {
+    let has_place = |point: &Point| point.x.is_finite() && point.y.is_finite() && (!log || point.y > 0.0);
+    let tidy = |points: &[Point]| {
+        let mut points: Vec<Point> = points.iter().copied().filter(has_place).collect();
+        points.sort_by(|a, b| a.batch.cmp(&b.batch).then(a.x.total_cmp(&b.x)));
+        points
+    };
+    let count = |wanted: &dyn Fn(&Point) -> bool| {
+        let batches: Vec<u64> = series.points.iter().filter(|point| wanted(point)).map(|point| point.batch).collect();
+        (!batches.is_empty()).then(|| listed(&batches))
+    };
+    if let Some(batches) = count(&|point| !point.x.is_finite() || !point.y.is_finite()) {
+        left_out.push(format!("{}: {batches} without a figure left out", series.name));
+    }
+    if let Some(batches) = count(&|point| point.x.is_finite() && point.y.is_finite() && !has_place(point)) {
+        left_out.push(format!("{}: {batches} at or below zero left out of the logarithmic axis", series.name));
+    }
+    Series {
+        points: tidy(&series.points),
+        repeats: series.repeats.iter().map(|repeat| tidy(repeat)).filter(|repeat| !repeat.is_empty()).collect(),
+        ..series.clone()
+    }
+}
+
+/// `batch 3`, `batches 3, 5`, `17 batches (3, 5, 7 ...)`.
+fn listed(batches: &[u64]) -> String {
+    let numbers = |batches: &[u64]| batches.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    match batches.len() {
+        1 => format!("batch {}", batches[0]),
+        2..=6 => format!("batches {}", numbers(batches)),
+        more => format!("{more} batches ({} ...)", numbers(&batches[..3])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quick_xml::events::Event;
+    use quick_xml::reader::Reader;
+
+    use super::*;
+
+    /// What a test wants to know of an SVG: the class of the group, the element, its attributes, its text.
+    #[derive(Debug, Clone, Default)]
+    struct Element {
+        group: String,
+        name: String,
+        attributes: Vec<(String, String)>,
+        text: String,
+    }
+
+    impl Element {
+        fn get(&self, name: &str) -> &str {
+            self.attributes.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+        }
+
+        /// Points in pixels.
+        fn points(&self) -> Vec<(f64, f64)> {
+            self.get("points")
+                .split_whitespace()
+                .map(|pair| {
+                    let (x, y) = pair.split_once(',').unwrap();
+                    (x.parse::<f64>().unwrap() / 10.0, y.parse::<f64>().unwrap() / 10.0)
+                })
+                .collect()
+        }
+    }
+
+    /// Reads the document as XML, which fails where it is none.
+    fn elements(svg: &str) -> Vec<Element> {
+        let mut reader = Reader::from_str(svg);
+        reader.config_mut().check_end_names = true;
+        let (mut found, mut group): (Vec<Element>, String) = (Vec::new(), String::new());
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Eof => return found,
+                Event::Start(start) | Event::Empty(start) => {
+                    let attributes: Vec<(String, String)> = start
+                        .attributes()
+                        .map(|attribute| {
+                            let attribute = attribute.unwrap();
+                            let key = attribute.key.as_ref().to_owned();
+                            (key, attribute.value.into_owned())
+                        })
+                        .collect();
+                    let name = start.name().as_ref().to_owned();
+                    let mut element = Element { group: group.clone(), name, attributes, text: String::new() };
+                    if element.name == "g" {
+                        group = element.get("class").to_owned();
+                        element.group.clone_from(&group);
+                    }
+                    found.push(element);
+                }
+                Event::Text(text) => {
+                    if let Some(last) = found.last_mut() {
+                        last.text.push_str(&text);
+                    }
+                }
+                Event::GeneralRef(name) => {
+                    if let Some(last) = found.last_mut() {
+                        last.text.push_str(&format!("&{};", &*name));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn of<'a>(elements: &'a [Element], group: &str, name: &str) -> Vec<&'a Element> {
+        elements.iter().filter(|element| element.group == group && element.name == name).collect()
+    }
+
+    fn texts(elements: &[Element], group: &str) -> Vec<String> {
+        of(elements, group, "text").into_iter().map(|element| element.text.trim().to_owned()).collect()
+    }
+
+    fn series(name: &str, family: usize, ys: &[f64]) -> Series {
+        let points =
+            (1..).zip(ys).map(|(batch, &y)| Point { batch, x: batch as f64 * 100_000.0, y }).collect::<Vec<_>>();
+        Series { name: name.into(), look: Look { family, dash: 0, marker: family }, points, ..Series::default() }
+    }
+
+    fn spec() -> PlotSpec {
+        PlotSpec { title: "Title".into(), subtitle: "sub".into(), y_title: "seconds".into(), ..PlotSpec::default() }
+    }
+
+    fn draw(spec: &PlotSpec, series: &[Series]) -> Vec<Element> {
+        elements(&draw_svg(spec, series).unwrap().svg)
+    }
+
+    #[test]
+    fn every_curve_is_one_line_with_its_name() {
+        let found = draw(&spec(), &[series("autoinc", 0, &[0.5; 9]), series("uuid4", 1, &[0.4, 0.4, 0.5, 2.0, 4.0])]);
+        let lines = of(&found, "curve", "polyline");
+        assert_eq!(lines.len(), 2);
+        assert_ne!(lines[0].get("stroke"), lines[1].get("stroke"));
+        assert_eq!(lines[0].points().len(), 9);
+        assert_eq!(texts(&found, "name"), ["autoinc", "uuid4"]);
+        let frame = texts(&found, "frame");
+        for text in ["Title", "sub", "seconds", "rows in the table (thousands)"] {
+            assert!(frame.iter().any(|found| found == text), "{text} not in {frame:?}");
+        }
+        assert_eq!((found[0].get("width"), found[0].get("height")), ("1200", "700"));
+    }
+
+    #[test]
+    fn points_stand_where_the_axes_say() {
+        // The highest value is a tick, 4 s; the lowest is zero; the last is the end of the axis of rows.
+        let found = draw(&spec(), &[series("a", 0, &[0.0, 2.0, 3.95])]);
+        let points = of(&found, "curve", "polyline")[0].points();
+        let grid: Vec<Vec<(f64, f64)>> =
+            of(&found, "frame", "polyline").iter().map(|element| element.points()).collect();
+        let horizontal: Vec<f64> = grid.iter().filter(|line| line[0].1 == line[1].1).map(|line| line[0].1).collect();
+        let (bottom, top) = (horizontal[0], horizontal[4]);
+        assert_eq!(points[0].1, bottom);
+        assert!((points[1].1 - (bottom + top) / 2.0).abs() < 0.11, "{points:?} {horizontal:?}");
+        let right = grid[0][1].0;
+        assert_eq!(points[2].0, right);
+        let left = grid[0][0].0;
+        assert!((points[0].0 - (left + (right - left) / 3.0)).abs() < 0.11);
+    }
+
+    #[test]
+    fn a_missing_batch_is_a_gap_and_order_does_not_matter() {
+        let mut one = series("a", 0, &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5]);
+        let whole = draw(&spec(), &[one.clone()]);
+        one.points.reverse();
+        let reversed = draw(&spec(), &[one.clone()]);
+        assert_eq!(of(&whole, "curve", "polyline")[0].points(), of(&reversed, "curve", "polyline")[0].points());
+        one.points.retain(|point| point.batch != 3);
+        let found = draw(&spec(), &[one.clone()]);
+        let lengths: Vec<usize> = of(&found, "curve", "polyline").iter().map(|line| line.points().len()).collect();
+        assert_eq!(lengths, [2, 3]);
+        // Batch 6 stands alone: a dot.
+        one.points.retain(|point| point.batch != 5);
+        let found = draw(&spec(), &[one]);
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
+        assert_eq!(of(&found, "curve", "circle").len(), 2);
+    }
+
+    #[test]
+    fn values_that_are_no_figures_are_left_out_and_said() {
+        let ys = [5.0, f64::NAN, 5.1, f64::INFINITY, 0.0, -1.0, 5.2, 5.1];
+        let picture = draw_svg(&spec(), &[series("a", 0, &ys)]).unwrap();
+        assert_eq!(picture.left_out, ["a: batches 2, 4 without a figure left out"]);
+        let log = draw_svg(&PlotSpec { log: true, ..spec() }, &[series("a", 0, &ys)]).unwrap();
+        assert_eq!(log.left_out.len(), 2);
+        assert!(log.left_out[1].contains("batches 5, 6 at or below zero"), "{:?}", log.left_out);
+        assert!(texts(&elements(&log.svg), "frame").iter().any(|text| text.contains("batches 5, 6")));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_a_message() {
+        let error = draw_svg(&spec(), &[]).unwrap_err();
+        assert!(error.to_string().contains("no measured batches"), "{error}");
+        let error = draw_svg(&spec(), &[series("a", 0, &[f64::NAN, f64::NAN])]).unwrap_err();
+        assert!(error.to_string().contains("a: batches 1, 2"), "{error}");
+        let log = PlotSpec { log: true, ..spec() };
+        assert!(matches!(draw_svg(&log, &[series("a", 0, &[0.0])]), Err(PlotError::Nothing { .. })));
+        let tiny = PlotSpec { width: 10, ..spec() };
+        assert!(draw_svg(&tiny, &[series("a", 0, &[1.0])]).unwrap_err().to_string().contains("at least 480x300"));
+    }
+
+    #[test]
+    fn odd_series_are_drawn_within_the_page() {
+        let odd: Vec<Vec<f64>> = vec![
+            vec![5.0],
+            vec![5.0, 5.0],
+            vec![0.0, 0.0],
+            vec![0.01; 40],
+            vec![1e-300, 1e300],
+            vec![-3.0, -4.0],
+            [vec![1.0; 50], vec![1000.0], vec![1.0; 50]].concat(),
+        ];
+        for ys in odd {
+            for log in [false, true] {
+                let mut one = series("a", 0, &ys);
+                for same_x in [false, true] {
+                    if same_x {
+                        one.points.iter_mut().for_each(|point| point.x = 34e9);
+                    }
+                    let Ok(picture) = draw_svg(&PlotSpec { log, ..spec() }, &[one.clone()]) else {
+                        assert!(log, "{ys:?}");
+                        continue;
+                    };
+                    for line in of(&elements(&picture.svg), "curve", "polyline") {
+                        let inside = |&(x, y): &(f64, f64)| (0.0..=1200.0).contains(&x) && (0.0..=700.0).contains(&y);
+                        assert!(line.points().iter().all(inside), "{ys:?} {:?}", line.points());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_batch_far_beyond_the_others_does_not_press_them_flat() {
+        let found = draw(&spec(), &[series("a", 0, &[vec![1.0; 50], vec![1000.0], vec![1.0; 50]].concat())]);
+        let points = of(&found, "curve", "polyline")[0].points();
+        assert!(points[0].1 - points[50].1 < 200.0, "{:?}", points[0]);
+        assert!(texts(&found, "frame").iter().any(|text| text.contains("a batch 51 (16m40s)")));
+        // A cliff at the end of a curve that was stopped is no such thing.
+        let cliff = draw(&spec(), &[series("a", 0, &[vec![1.0; 50], vec![30.0, 31.0, 32.0]].concat())]);
+        assert!(!texts(&cliff, "frame").iter().any(|text| text.contains("beyond")));
+    }
+
+    #[test]
+    fn marks_stand_on_the_curve_and_say_why() {
+        let mut one = series("uuid4", 0, &[0.4, 0.4, 0.5, 2.0, 4.0]);
+        one.marks = vec![
+            Mark { x: 500_000.0, kind: MarkKind::Stop, text: "stopped by --max-slowdown 5".into() },
+            Mark { x: 250_000.0, kind: MarkKind::Resume, text: String::new() },
+        ];
+        let found = draw(&spec(), &[one, series("autoinc", 1, &[0.3; 9])]);
+        let end = *of(&found, "curve", "polyline")[0].points().last().unwrap();
+        let ring = of(&found, "markers", "circle").into_iter().find(|circle| circle.get("fill") == "none").unwrap();
+        let centre = (ring.get("cx").parse::<f64>().unwrap() / 10.0, ring.get("cy").parse::<f64>().unwrap() / 10.0);
+        assert_eq!(centre, end);
+        assert!(texts(&found, "name").contains(&"stopped by --max-slowdown 5".to_owned()));
+    }
+
+    #[test]
+    fn names_never_overlap_and_never_leave_the_page() {
+        for count in [1, 2, 3, 5, 12, 20, 45] {
+            for step in [0.0, 0.02, 0.5] {
+                let all: Vec<Series> = (0..count)
+                    .map(|index| series(&format!("curve {index}"), index, &vec![3.0 + step * index as f64; 30]))
+                    .collect();
+                let found = draw(&spec(), &all);
+                assert_eq!(of(&found, "curve", "polyline").len(), count);
+                let names = of(&found, "name", "text");
+                let mut heights: Vec<f64> = names.iter().map(|text| text.get("y").parse().unwrap()).collect();
+                heights.sort_by(f64::total_cmp);
+                assert!(heights.windows(2).all(|pair| pair[1] - pair[0] > 120.0), "{count} {step} {heights:?}");
+                assert!(heights.iter().all(|y| (0.0..7000.0).contains(y)), "{count} {step} {heights:?}");
+                assert!(names.len() == count || (count == 45 && names.len() > 25), "{count} {step}");
+                let said = names.iter().any(|text| text.text.contains("more curves"));
+                assert_eq!(said, count == 45, "{count}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_are_markup_stay_words() {
+        let odd = "<b>&\"x\" 'y' ключ \u{1}";
+        let spec = PlotSpec { title: odd.into(), subtitle: odd.into(), notes: vec![odd.into()], ..spec() };
+        let found = draw(&spec, &[series(odd, 0, &[1.0, 2.0])]);
+        assert!(texts(&found, "name")[0].starts_with("&lt;b&gt;&amp;&quot;x&quot;"), "{:?}", texts(&found, "name"));
+        assert!(!found.iter().any(|element| element.name == "b"));
+    }
+
+    #[test]
+    fn repeats_are_drawn_lightly_below() {
+        let mut one = series("a", 0, &[1.0, 2.0, 3.0]);
+        one.repeats = vec![series("", 0, &[0.9, 1.9, 2.9]).points, series("", 0, &[1.1, 2.1, 3.1]).points];
+        let found = draw(&spec(), &[one]);
+        let light = of(&found, "repeats", "polyline");
+        assert_eq!(light.len(), 2);
+        assert_eq!(light[0].get("opacity"), "0.3");
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
+    }
+
+    #[test]
+    fn dashes_belong_to_the_group() {
+        let mut one = series("a", 0, &[1.0, 2.0, 3.0]);
+        one.look.dash = 1;
+        let found = draw(&spec(), &[one]);
+        assert_eq!(of(&found, "curve", "g")[0].get("stroke-dasharray"), "70 35");
+        assert_eq!(of(&found, "curve", "polyline").len(), 1);
+    }
+}

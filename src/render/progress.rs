@@ -1,0 +1,223 @@
+//! Progress on stderr: two bars on a terminal, one plain line per batch elsewhere.
+//!
+//! A closed pipe does not end a load: what cannot be written is dropped.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::analyse::{Baseline, baseline};
+use crate::record::{CurveRecord, Outcome, Sample};
+use crate::run::{Event, Reporter};
+use crate::units::{grouped, human_rate, human_rows, human_seconds};
+
+/// Chooses by what stderr is.
+pub fn reporter(quiet: bool) -> Box<dyn Reporter> {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if quiet {
+        Box::new(Quiet)
+    } else if std::io::stderr().is_terminal() && !dumb {
+        Box::new(Bars::new())
+    } else {
+        Box::new(Lines::default())
+    }
+}
+
+struct Quiet;
+
+impl Reporter for Quiet {
+    fn report(&mut self, _: &Event<'_>) {}
+}
+
+/// One plain line for each event: no escape code, no carriage return.
+#[derive(Default)]
+struct Lines {
+    curve_number: usize,
+    curves: usize,
+}
+
+impl Lines {
+    fn line(&self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        // A reader that went away must not end a run of days.
+        let _ = writeln!(stderr, "{text}");
+    }
+}
+
+impl Reporter for Lines {
+    fn report(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { record, directory } => {
+                self.curves = record.curves.iter().filter(|curve| !is_skipped(curve)).count();
+                self.line(&format!("run {} in {}: {} curves", record.run_id, directory.display(), self.curves));
+                for line in start_notes(record) {
+                    self.line(&line);
+                }
+            }
+            Event::Note(text) => self.line(&format!("note: {text}")),
+            Event::CurveStarted { curve, batches } => {
+                self.curve_number += 1;
+                self.line(&format!("curve {} of {}: {} ({batches} batches)", self.curve_number, self.curves, curve.curve));
+            }
+            Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
+            Event::CurveEnded { curve } => self.line(&ended_line(curve)),
+            Event::Finished { .. } => {}
+        }
+    }
+}
+
+/// Two bars: the run and the curve.
+struct Bars {
+    bars: MultiProgress,
+    run: ProgressBar,
+    curve: ProgressBar,
+    batches: u64,
+    seconds: f64,
+}
+
+impl Bars {
+    fn new() -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        let run = bars.add(ProgressBar::new(0));
+        let curve = bars.add(ProgressBar::new(0));
+        run.set_style(style("run   {bar:24} {pos}/{len} batches  {elapsed_precise}  {msg}"));
+        curve.set_style(style("curve {bar:24} {pos}/{len}  {msg}"));
+        // A long batch must not look like a hang.
+        run.enable_steady_tick(Duration::from_millis(500));
+        Self { bars, run, curve, batches: 0, seconds: 0.0 }
+    }
+
+    fn print(&self, text: &str) {
+        let _ = self.bars.println(text);
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+impl Reporter for Bars {
+    fn report(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { record, directory } => {
+                let curves: Vec<&CurveRecord> = record.curves.iter().filter(|curve| !is_skipped(curve)).collect();
+                self.print(&format!("run {} in {}: {} curves", record.run_id, directory.display(), curves.len()));
+                for line in start_notes(record) {
+                    self.print(&line);
+                }
+                self.run.set_length(0);
+            }
+            Event::Note(text) => self.print(&format!("note: {text}")),
+            Event::CurveStarted { curve, batches } => {
+                self.run.inc_length(*batches);
+                self.curve.reset();
+                self.curve.set_length(*batches);
+                self.curve.set_message(curve.curve.clone());
+            }
+            Event::Batch { sample, samples, batches } => {
+                self.batches += 1;
+                self.seconds += sample.seconds;
+                self.run.set_position(self.batches);
+                self.curve.set_position(sample.batch);
+                self.curve.set_message(figures(sample, samples, *batches));
+            }
+            Event::CurveEnded { curve } => {
+                self.print(&ended_line(curve));
+                self.run.set_length(self.batches);
+            }
+            Event::Finished { .. } => {
+                self.curve.finish_and_clear();
+                self.run.finish_and_clear();
+            }
+        }
+    }
+}
+
+fn is_skipped(curve: &CurveRecord) -> bool {
+    matches!(curve.outcome, Outcome::Skipped { .. })
+}
+
+fn start_notes(record: &crate::record::RunRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    if record.build_profile != "release" {
+        lines.push("note: this is a debug build; its figures are not to be published (cargo build --release)".into());
+    }
+    for (label, target) in &record.targets {
+        for note in &target.notes {
+            lines.push(format!("note: {label}: {note}"));
+        }
+    }
+    let mut said = std::collections::BTreeSet::new();
+    for curve in &record.curves {
+        if let Outcome::Skipped { why, .. } = &curve.outcome
+            && curve.repeat == 1
+            && said.insert(&curve.curve)
+        {
+            lines.push(format!("skipped: {}: {why}", curve.curve));
+        }
+    }
+    lines
+}
+
+fn batch_line(sample: &Sample, samples: &[Sample], batches: u64) -> String {
+    format!("batch {}/{batches}  {}", sample.batch, figures(sample, samples, batches))
+}
+
+/// Rows, seconds, speed now, speed of the baseline, slowdown, time left.
+fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
+    let mut words = vec![
+        format!("{} rows", human_rows(sample.table_rows)),
+        human_seconds(sample.seconds),
+        sample.inserts_per_sec.map_or_else(|| "-".into(), |rate| format!("{} rows/s", human_rate(rate))),
+    ];
+    // The first ten batches are all a baseline looks at: the same cost at batch 300 as at batch 10.
+    let early: &[Sample] = &samples[..samples.len().min(20)];
+    if let Some(baseline) = baseline(early)
+        && let Some(slowdown) = Baseline::slowdown(&baseline, sample)
+    {
+        words.push(format!("baseline {} rows/s", human_rate(baseline.rows_per_second())));
+        words.push(format!("{slowdown:.2}x as slow"));
+    }
+    if let Some(left) = time_left(samples, batches) {
+        words.push(left);
+    }
+    words.join("  ")
+}
+
+/// From the speed of the last batches to, where the curve is getting slower, the speed it would have if it went on
+/// getting slower at the pace of its second half.
+fn time_left(samples: &[Sample], batches: u64) -> Option<String> {
+    let left = batches.checked_sub(samples.last()?.batch)?;
+    if left == 0 || samples.len() < 3 {
+        return None;
+    }
+    let wall = |sample: &Sample| sample.seconds + sample.gap_seconds.unwrap_or(0.0);
+    let mean = |part: &[Sample]| part.iter().map(wall).sum::<f64>() / part.len() as f64;
+    let recent = mean(&samples[samples.len() - 3..]);
+    let low = recent * left as f64;
+    let half = samples.len() / 2;
+    let (first, second) = (mean(&samples[..half.max(1)]), mean(&samples[half..]));
+    let per_batch = ((second - first) / half.max(1) as f64).max(0.0);
+    let high = low + per_batch * (left as f64) * (left as f64 + 1.0) / 2.0;
+    if high > low * 1.1 {
+        Some(format!("{} to {} left", human_seconds(low), human_seconds(high)))
+    } else {
+        Some(format!("about {} left", human_seconds(low)))
+    }
+}
+
+fn ended_line(curve: &CurveRecord) -> String {
+    let what = match &curve.outcome {
+        Outcome::Completed => "completed".to_owned(),
+        Outcome::Stopped { rule, figures } => format!("stopped by {rule}: {figures}"),
+        Outcome::Full { rows, message } => format!("full at {} rows: {message}", grouped(*rows)),
+        Outcome::Skipped { why, .. } => format!("skipped: {why}"),
+        Outcome::Failed { code: Some(code), message } => format!("FAILED: error {code}: {message}"),
+        Outcome::Failed { code: None, message } => format!("FAILED: {message}"),
+        Outcome::Interrupted => "interrupted".to_owned(),
+        Outcome::NotStarted => "not started".to_owned(),
+        Outcome::Running => "running".to_owned(),
+    };
+    format!("{}: {} rows in {}: {what}", curve.curve, grouped(curve.table_rows), human_seconds(curve.load_seconds))
+}

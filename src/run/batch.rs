@@ -1,0 +1,273 @@
+//! One batch: cut into transactions and windows, encoded outside the clock, sent inside it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::clock::Clock;
+use super::workers::{Crew, Piece, Watch, Window, new_histogram};
+use crate::load::{Encode, Statement};
+use crate::rows::parallel_map;
+use crate::target::Failure;
+
+/// How a batch is cut. All figures are what is really used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Rows of one statement.
+    pub statement_rows: u64,
+    /// Rows of one transaction.
+    pub commit_rows: u64,
+    /// Rows whose encoded form fits into the memory for it.
+    pub window_rows: u64,
+    /// Connections.
+    pub connections: u64,
+}
+
+/// What was measured of a batch.
+#[derive(Debug)]
+pub struct Measured {
+    /// The timed sections.
+    pub sending: Duration,
+    /// Encoding, outside them.
+    pub encoding: Duration,
+    /// From the end of the last timed section of the batch before to the start of the first of this one.
+    pub gap: Option<Duration>,
+    /// End of the last timed section.
+    pub ended: Duration,
+    /// Wall clock at the start.
+    pub started_at: String,
+    /// Rows accepted.
+    pub rows: u64,
+    /// Statements that carried rows.
+    pub statements: u64,
+    /// Transactions sent again.
+    pub retries: u64,
+    /// Statement latency, microseconds.
+    pub latency: Histogram<u64>,
+    /// The longest statement.
+    pub longest: Duration,
+    /// CPU time of this process inside the timed sections.
+    pub client_cpu: Option<Duration>,
+    /// Time the connections spent inside calls to the target, all connections together.
+    pub waited: Duration,
+    /// The first Note of the server.
+    pub note: Option<String>,
+    /// Why the batch is not whole.
+    pub failure: Option<Failure>,
+    /// Whether somebody outside ended it.
+    pub cancelled: bool,
+}
+
+/// One planned piece: everything but the encoded bytes.
+struct Outline {
+    worker: Option<usize>,
+    rows: Range<u64>,
+    transaction: Range<u64>,
+}
+
+/// Sends the rows of one batch.
+///
+/// `watch` is given the seconds that the batch has been in its timed sections and decides whether it goes on.
+pub fn load(
+    rows: Range<u64>,
+    cut: Cut,
+    crew: &Crew,
+    encoder: &Arc<dyn Encode>,
+    clock: &Arc<dyn Clock>,
+    last_end: Option<Duration>,
+    grace: Duration,
+    watch: &mut dyn FnMut(Duration) -> Watch,
+) -> Measured {
+    let mut measured = Measured {
+        sending: Duration::ZERO,
+        encoding: Duration::ZERO,
+        gap: None,
+        ended: clock.now(),
+        started_at: String::new(),
+        rows: 0,
+        statements: 0,
+        retries: 0,
+        latency: new_histogram(),
+        longest: Duration::ZERO,
+        client_cpu: None,
+        waited: Duration::ZERO,
+        note: None,
+        failure: None,
+        cancelled: false,
+    };
+    let expected = rows.end - rows.start;
+    for outlines in windows(rows, cut) {
+        let encode_started = clock.now();
+        let window = encode(outlines, cut, encoder);
+        measured.encoding += clock.now().saturating_sub(encode_started);
+        if measured.started_at.is_empty() {
+            measured.started_at = clock.wall();
+            measured.gap = last_end.map(|end| clock.now().saturating_sub(end));
+        }
+        let cpu_before = clock.cpu();
+        let started = clock.now();
+        let already = measured.sending;
+        let mut cancelled = false;
+        let shares = crew.send(window, grace, &mut || {
+            let decision = watch(already + clock.now().saturating_sub(started));
+            cancelled |= decision == Watch::Cancel;
+            decision
+        });
+        let ended = shares.iter().map(|share| share.finished).max().unwrap_or_else(|| clock.now()).max(started);
+        if let (Some(before), Some(after)) = (cpu_before, clock.cpu()) {
+            *measured.client_cpu.get_or_insert(Duration::ZERO) += after.saturating_sub(before);
+        }
+        measured.sending += ended - started;
+        measured.ended = ended;
+        measured.cancelled |= cancelled;
+        let answered = shares.len();
+        for share in shares {
+            measured.rows += share.rows;
+            measured.statements += share.statements;
+            measured.retries += share.retries;
+            measured.waited += share.waited;
+            measured.longest = measured.longest.max(share.longest);
+            // Both histograms grow as needed, so that adding cannot fail.
+            let _ = measured.latency.add(&share.latency);
+            measured.note = measured.note.take().or(share.note);
+            measured.failure = worst(measured.failure.take(), share.failure);
+        }
+        if answered < crew.len() && measured.failure.is_none() {
+            measured.failure = Some(Failure::fatal(format!("{} connections did not come back", crew.len() - answered)));
+        }
+        if measured.failure.is_some() || measured.cancelled {
+            break;
+        }
+    }
+    if measured.failure.is_none() && !measured.cancelled && measured.rows != expected {
+        measured.failure =
+            Some(Failure::fatal(format!("the batch has {expected} rows and the target accepted {}", measured.rows)));
+    }
+    measured
+}
+
+/// A worker that was only told to stop says less than the one that met the error.
+fn worst(first: Option<Failure>, second: Option<Failure>) -> Option<Failure> {
+    use crate::target::FailureKind::Cancelled;
+    match (first, second) {
+        (Some(first), Some(second)) if first.kind == Cancelled => Some(second),
+        (Some(first), _) => Some(first),
+        (None, second) => second,
+    }
+}
+
+/// Cuts a batch into windows of pieces.
+///
+/// Where whole transactions fit into a window, idle workers take them as they come. A transaction that does not fit is
+/// cut itself: each worker holds one open, and the windows carry the next part of each.
+fn windows(rows: Range<u64>, cut: Cut) -> Vec<Vec<Outline>> {
+    let transactions: Vec<Range<u64>> = chunks(rows, cut.commit_rows).collect();
+    let at_once = (cut.window_rows / cut.commit_rows).max(1);
+    let wanted = cut.connections.min(transactions.len() as u64);
+    if at_once >= wanted && cut.window_rows >= cut.commit_rows {
+        return transactions
+            .chunks(usize::try_from(at_once).unwrap_or(usize::MAX))
+            .map(|group| {
+                group.iter().map(|t| Outline { worker: None, rows: t.clone(), transaction: t.clone() }).collect()
+            })
+            .collect();
+    }
+    let statements_at_once = (cut.window_rows / wanted.max(1) / cut.statement_rows).max(1);
+    let part_rows = statements_at_once * cut.statement_rows;
+    let mut all = Vec::new();
+    for wave in transactions.chunks(usize::try_from(cut.connections).unwrap_or(usize::MAX).max(1)) {
+        let parts: Vec<Vec<Range<u64>>> = wave.iter().map(|t| chunks(t.clone(), part_rows).collect()).collect();
+        for part in 0..parts.iter().map(Vec::len).max().unwrap_or(0) {
+            all.push(
+                wave.iter()
+                    .enumerate()
+                    .filter_map(|(worker, transaction)| {
+                        let rows = parts[worker].get(part)?.clone();
+                        Some(Outline { worker: Some(worker), rows, transaction: transaction.clone() })
+                    })
+                    .collect(),
+            );
+        }
+    }
+    all
+}
+
+fn chunks(rows: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = rows.end;
+    let size = size.max(1);
+    (0..(end - rows.start).div_ceil(size)).map(move |index| {
+        let start = rows.start + index * size;
+        start..end.min(start + size)
+    })
+}
+
+fn encode(outlines: Vec<Outline>, cut: Cut, encoder: &Arc<dyn Encode>) -> Window {
+    let ranges: Vec<Vec<Range<u64>>> =
+        outlines.iter().map(|outline| chunks(outline.rows.clone(), cut.statement_rows).collect()).collect();
+    let flat: Vec<Range<u64>> = ranges.iter().flatten().cloned().collect();
+    let mut bodies =
+        parallel_map(flat, |rows| Statement { rows: rows.clone(), body: encoder.encode(rows) }).into_iter();
+    let pieces = outlines
+        .into_iter()
+        .zip(ranges)
+        .map(|(outline, ranges)| {
+            let single = outline.rows == outline.transaction && ranges.len() == 1;
+            Piece {
+                worker: outline.worker,
+                autocommit: single,
+                begin: !single && outline.rows.start == outline.transaction.start,
+                commit: !single && outline.rows.end == outline.transaction.end,
+                transaction_start: outline.transaction.start,
+                statements: bodies.by_ref().take(ranges.len()).collect(),
+            }
+        })
+        .collect();
+    Window::new(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(rows: Range<u64>, cut: Cut) -> Vec<Vec<(Option<usize>, Range<u64>)>> {
+        windows(rows, cut).into_iter().map(|w| w.into_iter().map(|o| (o.worker, o.rows)).collect()).collect()
+    }
+
+    #[test]
+    fn transactions_that_fit_are_taken_by_whoever_is_idle() {
+        let cut = Cut { statement_rows: 10, commit_rows: 20, window_rows: 40, connections: 2 };
+        assert_eq!(
+            shape(100..170, cut),
+            [vec![(None, 100..120), (None, 120..140)], vec![(None, 140..160), (None, 160..170)]]
+        );
+    }
+
+    #[test]
+    fn a_transaction_larger_than_a_window_is_carried_in_parts() {
+        let cut = Cut { statement_rows: 10, commit_rows: 100, window_rows: 40, connections: 2 };
+        let windows = shape(0..150, cut);
+        assert_eq!(windows[0], [(Some(0), 0..20), (Some(1), 100..120)]);
+        assert_eq!(windows[4], [(Some(0), 80..100)]);
+        assert_eq!(windows.len(), 5);
+    }
+
+    #[test]
+    fn every_row_is_in_exactly_one_piece_whatever_the_sizes() {
+        for (statement, commit, window, connections) in
+            [(1, 1, 1, 1), (3, 7, 2, 4), (10, 1000, 5, 3), (1000, 1000, 10, 8), (7, 50, 1000, 2), (5, 5, 12, 8)]
+        {
+            let cut =
+                Cut { statement_rows: statement, commit_rows: commit, window_rows: window, connections };
+            let mut pieces: Vec<Range<u64>> = windows(13..113, cut).into_iter().flatten().map(|o| o.rows).collect();
+            pieces.sort_by_key(|rows| rows.start);
+            let mut next = 13;
+            for rows in pieces {
+                assert_eq!(rows.start, next, "{cut:?}");
+                next = rows.end;
+            }
+            assert_eq!(next, 113, "{cut:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The directory of a run: created once, locked while it is written, saved so that every moment of it can be read.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::record::store::{self, CsvAppender};
+use crate::record::{RunRecord, Sample};
+
+/// Held locked by the rowcliff that writes a run.
+pub const LOCK_FILE: &str = "lock";
+
+/// The files of a run that is going on.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    batches: CsvAppender,
+    /// The system lets go of the lock when the process ends, however it ends.
+    _lock: File,
+}
+
+impl RunDirectory {
+    /// Makes the directory of a new run and opens its files, so that a bad path fails before anything is measured.
+    ///
+    /// # Errors
+    /// It is there and not empty, cannot be written, or another rowcliff holds it.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let next = "give another directory with --out";
+        match std::fs::read_dir(path) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(Error::usage(
+                        format!("--out {}", path.display()),
+                        "the directory is there and not empty; a run never writes into another one",
+                        next,
+                    ));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                std::fs::create_dir_all(path).map_err(|error| Error::file(path, error, next))?;
+            }
+            Err(error) => return Err(Error::file(path, error, next)),
+        }
+        Self::open(path)
+    }
+
+    fn open(path: &Path) -> Result<Self, Error> {
+        let next = "check that the directory can be written";
+        let lock_path = path.join(LOCK_FILE);
+        let lock = File::create(&lock_path).map_err(|error| Error::file(&lock_path, error, next))?;
+        lock.try_lock().map_err(|_| Error::file(path, "another rowcliff is writing this run", "wait for it, or end it"))?;
+        let batches_path = path.join(store::BATCHES_FILE);
+        let batches = CsvAppender::open(&batches_path).map_err(|error| Error::file(&batches_path, error, next))?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(Self { path, batches, _lock: lock })
+    }
+
+    /// Takes the lock of a run that is there, for a command that changes what the run left behind.
+    ///
+    /// # Errors
+    /// It is no run's directory, or a rowcliff is writing it.
+    pub fn lock(path: &Path) -> Result<File, Error> {
+        let lock_path = path.join(LOCK_FILE);
+        let lock = File::options()
+            .write(true)
+            .open(&lock_path)
+            .map_err(|error| Error::file(&lock_path, error, "name the directory of a run"))?;
+        lock.try_lock()
+            .map_err(|_| Error::file(path, "a rowcliff is writing this run", "wait for it, or end it with SIGINT"))?;
+        Ok(lock)
+    }
+
+    /// Whether a rowcliff is writing the run right now.
+    pub fn is_being_written(path: &Path) -> bool {
+        File::options().write(true).open(path.join(LOCK_FILE)).is_ok_and(|file| file.try_lock().is_err())
+    }
+
+    /// Its absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a sample, synced.
+    ///
+    /// # Errors
+    /// It could not be saved: a result that is not on disk is not a result.
+    pub fn append(&mut self, sample: &Sample) -> Result<(), Error> {
+        self.batches
+            .append(sample)
+            .map_err(|error| Error::Results { path: self.batches.path().to_owned(), cause: error.to_string() })
+    }
+
+    /// Replaces `run.json`.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn save(&self, record: &RunRecord) -> Result<(), Error> {
+        store::write_run(&self.path, record)
+            .map_err(|error| Error::Results { path: self.path.join(store::RUN_FILE), cause: error.to_string() })
+    }
+}

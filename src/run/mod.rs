@@ -1,0 +1,333 @@
+//! The run: every curve of a plan, one after the other, each batch encoded, timed, checked, recorded.
+//!
+//! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
+
+pub mod batch;
+pub mod clock;
+pub mod curve;
+pub mod directory;
+pub mod interrupt;
+pub mod patience;
+pub mod verify;
+pub mod workers;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use clock::{Clock, SystemClock};
+pub use directory::RunDirectory;
+pub use interrupt::Interrupt;
+
+use crate::error::{Error, exit};
+use crate::plan::{CurvePlan, Plan};
+use crate::record::run::{FORMAT_VERSION, TargetRecord};
+use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState, Sample};
+use crate::target::{Failure, FailureKind, TableOrder, Target, Verdict};
+
+/// What happens in a run, as it happens.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The plan is made and the matrix has been tried.
+    Started {
+        /// The record as it stands.
+        record: &'a RunRecord,
+        /// Where it is kept.
+        directory: &'a std::path::Path,
+    },
+    /// Something a person should know, as a sentence.
+    Note(&'a str),
+    /// A curve begins.
+    CurveStarted {
+        /// Its record.
+        curve: &'a CurveRecord,
+        /// Batches it is to have.
+        batches: u64,
+    },
+    /// A batch has been measured and saved.
+    Batch {
+        /// What was measured.
+        sample: &'a Sample,
+        /// All samples of the curve so far, this one included.
+        samples: &'a [Sample],
+        /// Batches the curve is to have.
+        batches: u64,
+    },
+    /// A curve has ended.
+    CurveEnded {
+        /// Its record.
+        curve: &'a CurveRecord,
+    },
+    /// The run has ended.
+    Finished {
+        /// The record as saved.
+        record: &'a RunRecord,
+    },
+}
+
+/// Takes the events of a run.
+pub trait Reporter {
+    /// One event.
+    fn report(&mut self, event: &Event<'_>);
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The record as saved last.
+    pub record: RunRecord,
+    /// Errors beside the curves' own: a restore that failed.
+    pub errors: Vec<String>,
+    /// Whether a cell that the environment prevented counts as a failure.
+    pub strict: bool,
+}
+
+impl Summary {
+    /// The exit code, by precedence: interrupted, failed, stopped, done.
+    pub fn exit_code(&self) -> u8 {
+        let outcomes = || self.record.curves.iter().map(|curve| &curve.outcome);
+        let any = |test: fn(&Outcome) -> bool| outcomes().any(test);
+        if self.record.state == RunState::Interrupted {
+            return exit::INTERRUPTED;
+        }
+        let nothing_ran = outcomes().all(|outcome| matches!(outcome, Outcome::Skipped { .. }));
+        let prevented = any(|outcome| matches!(outcome, Outcome::Skipped { environment: true, .. }));
+        if !self.errors.is_empty()
+            || self.record.state == RunState::Failed
+            || nothing_ran
+            || self.strict && prevented
+            || any(|outcome| matches!(outcome, Outcome::Failed { .. }))
+        {
+            return exit::FAILED;
+        }
+        if any(|outcome| matches!(outcome, Outcome::Stopped { .. } | Outcome::Full { .. })) {
+            return exit::STOPPED;
+        }
+        exit::OK
+    }
+}
+
+/// What a run works with.
+pub struct Runner<'a> {
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// The targets, in the order of the plan.
+    pub targets: Vec<Box<dyn Target>>,
+    /// The clock of the measurement.
+    pub clock: Arc<dyn Clock>,
+    /// Whether somebody asked to end.
+    pub interrupt: Interrupt,
+    /// Where it is recorded.
+    pub directory: RunDirectory,
+    /// Who is told.
+    pub reporter: &'a mut dyn Reporter,
+    /// The machine.
+    pub environment: Environment,
+    /// The command line, secrets masked.
+    pub command_line: Vec<String>,
+    /// Marks the tables.
+    pub run_id: String,
+}
+
+impl Runner<'_> {
+    /// Runs the plan to its end, or to what ends it.
+    ///
+    /// # Errors
+    /// No target can be reached, or results cannot be saved. What was recorded before stays whole.
+    pub fn execute(mut self) -> Result<Summary, Error> {
+        let mut record = self.new_record();
+        let result = self.run_plan(&mut record);
+        // Whatever happened, what was changed is put back before anything else can fail.
+        let mut errors = Vec::new();
+        for target in &mut self.targets {
+            if let Err(error) = target.finish() {
+                errors.push(error.to_string());
+            }
+        }
+        record.finished_at = Some(self.clock.wall());
+        record.state = match &result {
+            Err(_) => RunState::Failed,
+            Ok(()) if self.interrupt.is_asked() => RunState::Interrupted,
+            Ok(()) => RunState::Finished,
+        };
+        let saved = self.directory.save(&record);
+        self.reporter.report(&Event::Finished { record: &record });
+        result?;
+        saved?;
+        Ok(Summary { record, errors, strict: self.plan.strict })
+    }
+
+    fn new_record(&self) -> RunRecord {
+        RunRecord {
+            format_version: FORMAT_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").into(),
+            build_profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+            run_id: self.run_id.clone(),
+            command_line: self.command_line.clone(),
+            started_at: self.clock.wall(),
+            finished_at: None,
+            state: RunState::Running,
+            plan: serde_json::to_value(self.plan).unwrap_or_default(),
+            environment: self.environment.clone(),
+            targets: BTreeMap::new(),
+            curves: self.plan.curves.iter().map(new_curve_record).collect(),
+        }
+    }
+
+    fn run_plan(&mut self, record: &mut RunRecord) -> Result<(), Error> {
+        self.directory.save(record)?;
+        let unreachable = self.describe_targets(record)?;
+        self.try_matrix(record, &unreachable)?;
+        self.directory.save(record)?;
+        self.reporter.report(&Event::Started { record, directory: self.directory.path() });
+        for index in 0..self.plan.curves.len() {
+            if self.interrupt.is_asked() {
+                break;
+            }
+            if matches!(record.curves[index].outcome, Outcome::Skipped { .. }) {
+                continue;
+            }
+            curve::run(self, record, index)?;
+        }
+        Ok(())
+    }
+
+    /// Asks every target what it is. Gives the reasons of those that do not answer, unless none does.
+    fn describe_targets(&mut self, record: &mut RunRecord) -> Result<BTreeMap<usize, String>, Error> {
+        let mut unreachable = BTreeMap::new();
+        let mut last_error = None;
+        for (index, target) in self.targets.iter_mut().enumerate() {
+            let label = self.plan.targets[index].label.clone();
+            match target.describe() {
+                Ok(facts) => {
+                    record.targets.insert(label, facts);
+                }
+                Err(error) => {
+                    unreachable.insert(index, error.to_string());
+                    last_error = Some(error);
+                    record.targets.insert(label, TargetRecord::default());
+                }
+            }
+        }
+        match last_error {
+            Some(error) if unreachable.len() == self.targets.len() => Err(error),
+            _ => Ok(unreachable),
+        }
+    }
+
+    /// Tries every cell once before anything is timed, so that an impossible one is known in the first seconds.
+    fn try_matrix(&mut self, record: &mut RunRecord, unreachable: &BTreeMap<usize, String>) -> Result<(), Error> {
+        let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
+        for (index, curve) in self.plan.curves.iter().enumerate() {
+            if self.interrupt.is_asked() {
+                return Ok(());
+            }
+            let cell = &curve.cell;
+            // All repeats of a cell share one trial.
+            let identity = curve.name.rsplit_once(" r").map_or(curve.name.as_str(), |(cell, _)| cell).to_owned();
+            let verdict = match verdicts.get(&identity) {
+                Some(verdict) => verdict.clone(),
+                None => {
+                    let verdict = if let Some(why) = &curve.unable {
+                        Verdict::Unable { why: why.clone() }
+                    } else if let Some(why) = unreachable.get(&cell.target) {
+                        Verdict::Prevented { why: why.clone() }
+                    } else {
+                        match self.targets[cell.target].judge(curve)? {
+                            Verdict::Runs { notes } => with_notes(self.rehearse(curve), notes),
+                            other => other,
+                        }
+                    };
+                    verdicts.insert(identity, verdict.clone());
+                    verdict
+                }
+            };
+            let entry = &mut record.curves[index];
+            match verdict {
+                Verdict::Runs { notes } => entry.notes.extend(notes),
+                Verdict::Unable { why } => entry.outcome = Outcome::Skipped { why, environment: false },
+                Verdict::Prevented { why } => entry.outcome = Outcome::Skipped { why, environment: true },
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent, all of
+    /// it is taken back.
+    fn rehearse(&mut self, curve: &CurvePlan) -> Verdict {
+        let table = table_name(&self.run_id, curve.number);
+        let mark = mark(&self.run_id, curve.number);
+        let order = TableOrder {
+            curve,
+            table: &table,
+            mark: &mark,
+            schema: self.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+            directory: self.directory.path(),
+            rehearsal: true,
+        };
+        let mut table = match self.targets[curve.cell.target].open(&order) {
+            Ok(table) => table,
+            Err(failure) => return verdict(&failure),
+        };
+        let tried = curve::try_statement(self.plan, curve, table.as_mut());
+        let closed = patience::patiently(table.as_mut(), &self.interrupt, Some(curve::CLOSE_LIMIT), "closing the table", |table| table.close(false));
+        match tried.and(closed) {
+            Ok(()) => Verdict::runs(),
+            Err(failure) => verdict(&failure),
+        }
+    }
+}
+
+/// Whether a failure at the trial of a cell lies in the engine or in the environment.
+fn verdict(failure: &Failure) -> Verdict {
+    match failure.kind {
+        FailureKind::Unable => Verdict::Unable { why: failure.to_string() },
+        _ => Verdict::Prevented { why: failure.to_string() },
+    }
+}
+
+fn with_notes(verdict: Verdict, mut first: Vec<String>) -> Verdict {
+    match verdict {
+        Verdict::Runs { notes } => {
+            first.extend(notes);
+            Verdict::Runs { notes: first }
+        }
+        other => other,
+    }
+}
+
+/// The name of a curve's table: safe in an identifier, short enough for every server.
+pub fn table_name(run_id: &str, number: usize) -> String {
+    format!("rowcliff_{run_id}_{number}")
+}
+
+/// The mark in a table's comment, by which rowcliff knows its own.
+pub fn mark(run_id: &str, number: usize) -> String {
+    format!("rowcliff run={run_id} curve={number}")
+}
+
+/// A run's id: sortable by time, unique on a server, safe in an identifier.
+pub fn new_run_id() -> String {
+    let now = jiff::Timestamp::now();
+    let stamp: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
+    // Two runs that start in one second on one server differ by process and nanosecond.
+    let salt = (now.as_nanosecond() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(std::process::id());
+    format!("{stamp}_{:04x}", salt >> 48)
+}
+
+fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
+    let cell = &curve.cell;
+    CurveRecord {
+        curve: curve.name.clone(),
+        target: cell.target_label.clone(),
+        engine: cell.engine.clone(),
+        key: cell.key.to_string(),
+        flush: cell.flush.to_string(),
+        settings: cell.settings_label(),
+        method: cell.method.to_string(),
+        connections: cell.connections,
+        statement_rows: curve.sizes.statement_rows,
+        commit_rows: curve.sizes.commit_rows,
+        repeat: curve.repeat,
+        ..CurveRecord::default()
+    }
+}

@@ -1,0 +1,139 @@
+//! The check at the end of a curve: one count, and rows at random indexes read back and compared value by value.
+
+use crate::key::mix::Stream;
+use crate::plan::{CurvePlan, Plan};
+use crate::record::Verification;
+use crate::rows::{RowOptions, RowSource, TableKind, Value};
+use crate::target::{Failure, Table, TableFacts};
+use crate::units::grouped;
+
+/// Counts the table and compares a sample of its rows with what was sent.
+///
+/// # Errors
+/// What the target said.
+pub fn table(table: &mut dyn Table, source: &RowSource, rows: u64, sample_rows: u64, seed: u64) -> Result<Verification, Failure> {
+    let mut verification = Verification { expected_rows: rows, ..Verification::default() };
+    if !table.facts().limits.keeps_rows {
+        verification.left_out = Some("this engine keeps no row".into());
+        return Ok(verification);
+    }
+    verification.counted_rows = table.count()?;
+    if rows == 0 || sample_rows == 0 {
+        return Ok(verification);
+    }
+    let indexes = spread(rows, sample_rows, seed);
+    let lookups: Option<Vec<_>> = indexes.iter().map(|&row| source.find_by(row)).collect();
+    let Some(lookups) = lookups else {
+        verification.left_out = Some("no column of this table finds a row again, so rows were counted and not compared".into());
+        return Ok(verification);
+    };
+    let columns = source.insert_columns();
+    let found = table.fetch(columns, &lookups)?;
+    for (&row, found) in indexes.iter().zip(&found) {
+        verification.compared_rows += 1;
+        let difference = difference(source, row, found);
+        if let Some(difference) = difference {
+            verification.wrong_rows += 1;
+            verification.first_difference.get_or_insert(difference);
+        }
+    }
+    Ok(verification)
+}
+
+/// What tells the candidates from the row that was sent; `None` when one of them is it.
+fn difference(source: &RowSource, row: u64, candidates: &[Vec<Value>]) -> Option<String> {
+    let expected = source.expected(row);
+    let first_wrong = |values: &Vec<Value>| {
+        expected
+            .iter()
+            .zip(values)
+            .find(|((column, expected), got)| !source.compare(column, expected, got))
+            .map(|((column, expected), got)| (*column, expected.clone(), got.clone()))
+    };
+    if candidates.iter().any(|values| values.len() == expected.len() && first_wrong(values).is_none()) {
+        return None;
+    }
+    Some(match candidates.first().and_then(first_wrong) {
+        None => format!("row {} is not there", grouped(row)),
+        Some((column, sent, got)) => format!("row {}: {column} was sent as {sent:?} and is {got:?}", grouped(row)),
+    })
+}
+
+/// What is wrong, if anything is.
+pub fn problem(verification: &Verification) -> Option<String> {
+    if let Some(counted) = verification.counted_rows.filter(|&counted| counted != verification.expected_rows) {
+        return Some(format!(
+            "the table should hold {} rows and {} were counted",
+            grouped(verification.expected_rows),
+            grouped(counted)
+        ));
+    }
+    verification.first_difference.as_ref().map(|first| {
+        format!("{} of {} compared rows are not what was sent; the first: {first}", verification.wrong_rows, verification.compared_rows)
+    })
+}
+
+/// The first row, the last one, and rows in between, one at random in each of equal parts: a lost stretch is found
+/// wherever it lies.
+fn spread(rows: u64, wanted: u64, seed: u64) -> Vec<u64> {
+    if wanted >= rows {
+        return (0..rows).collect();
+    }
+    let mix = Stream::new(seed, "verification");
+    let mut indexes: Vec<u64> = (0..wanted)
+        .map(|part| {
+            let start = (u128::from(rows) * u128::from(part) / u128::from(wanted)) as u64;
+            let end = (u128::from(rows) * u128::from(part + 1) / u128::from(wanted)) as u64;
+            start + mix.up_to(part, end - start - 1)
+        })
+        .collect();
+    if let Some(first) = indexes.first_mut() {
+        *first = 0;
+    }
+    if let Some(last) = indexes.last_mut() {
+        *last = rows - 1;
+    }
+    indexes
+}
+
+/// The rows of a curve, from the columns that the database reported.
+///
+/// # Errors
+/// A column that cannot be filled, by name.
+pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<RowSource, String> {
+    let options = RowOptions {
+        key: curve.cell.key,
+        seed: plan.seed,
+        index_order: plan.index_order,
+        uuid_rate: plan.uuid_rate,
+        payload_bytes: plan.payload_bytes,
+        rows: curve.sizes.rows,
+        table: if plan.schema.is_some() { TableKind::User } else { TableKind::Own },
+        dialect: facts.dialect,
+    };
+    RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_is_spread_over_the_whole_table() {
+        let indexes = spread(34_000_000_000, 1000, 7);
+        assert_eq!(indexes.len(), 1000);
+        assert_eq!((indexes[0], indexes[999]), (0, 33_999_999_999));
+        assert!(indexes.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(spread(3, 1000, 7), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_wrong_count_and_a_wrong_row_are_problems() {
+        let good = Verification { expected_rows: 5, counted_rows: Some(5), ..Verification::default() };
+        assert_eq!(problem(&good), None);
+        let short = Verification { counted_rows: Some(4), ..good.clone() };
+        assert!(problem(&short).unwrap().contains("4 were counted"));
+        let wrong = Verification { wrong_rows: 1, compared_rows: 3, first_difference: Some("row 2: mail".into()), ..good };
+        assert!(problem(&wrong).unwrap().contains("row 2: mail"));
+    }
+}

@@ -1,0 +1,256 @@
+//! The engine table: what differs between storage engines, as data in `schemas/engines.toml`.
+//!
+//! A new engine is an entry there, or in the file of `--engine-file`, and no code. Everything that has to know
+//! an engine (plan, targets, listings) asks this table.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::schema::Variant;
+
+const BUILT_IN: &str = include_str!("../../schemas/engines.toml");
+
+/// One engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// As in `ENGINE=`.
+    pub name: String,
+    /// Other words for the entry.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// Further table options.
+    #[serde(default)]
+    pub options: String,
+    /// The library that brings it, where it is not built in.
+    #[serde(default)]
+    pub plugin: Option<String>,
+    /// The durability knob, if it has one.
+    #[serde(default)]
+    pub flush: Option<FlushKnob>,
+    /// The variable that sizes its cache, if it has one.
+    #[serde(default)]
+    pub cache: Option<Variable>,
+    /// What it can do.
+    #[serde(default)]
+    pub can: Capabilities,
+    /// What has to be different in its table.
+    #[serde(default)]
+    pub table: Variant,
+    /// Bytes of one row in its files, for the estimate of `check`.
+    #[serde(default)]
+    pub row_bytes: RowBytes,
+    /// Variables worth recording.
+    #[serde(default)]
+    pub record: Vec<String>,
+    /// The status variable that is zero when background work is done.
+    #[serde(default)]
+    pub idle: Option<String>,
+    /// Why it can only be listed, if it cannot take the tables at all.
+    #[serde(default)]
+    pub unable: Option<String>,
+    /// What a reader of a result should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Where the entry has been tried.
+    #[serde(default)]
+    pub tested: Vec<String>,
+}
+
+/// A server variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// Its name.
+    pub variable: String,
+    /// Whether setting it works while the server runs.
+    pub dynamic: bool,
+}
+
+/// The durability knob of an engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlushKnob {
+    /// Its variable.
+    pub variable: String,
+    /// Its values for flush 0, 1 and 2.
+    pub values: [String; 3],
+    /// Whether setting it works while the server runs.
+    pub dynamic: bool,
+}
+
+/// What an engine can do. The default is what a transactional engine can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Capabilities {
+    /// A failed transaction leaves nothing behind.
+    pub transactions: bool,
+    /// Rows can be deleted by key.
+    pub delete: bool,
+    /// Takes UUID keys.
+    pub uuid_keys: bool,
+    /// Rows can be counted and read again.
+    pub keeps_rows: bool,
+    /// More than one connection can load.
+    pub several_connections: bool,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self { transactions: true, delete: true, uuid_keys: true, keeps_rows: true, several_connections: true }
+    }
+}
+
+/// Bytes of one row on disk, indexes included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RowBytes {
+    /// In the auto-increment table.
+    pub autoinc: u64,
+    /// In the UUID table.
+    pub uuid: u64,
+}
+
+impl Default for RowBytes {
+    fn default() -> Self {
+        Self { autoinc: 60, uuid: 130 }
+    }
+}
+
+/// All engines, by the word a user types.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EngineTable(BTreeMap<String, Engine>);
+
+impl EngineTable {
+    /// The table that is compiled in.
+    ///
+    /// # Panics
+    /// Never: a test parses the same text.
+    #[allow(clippy::expect_used)]
+    pub fn built_in() -> Self {
+        Self(toml::from_str(BUILT_IN).expect("schemas/engines.toml is checked by a test"))
+    }
+
+    /// Adds the entries of a file; an entry of the same name is replaced as a whole.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not such a table: with its line.
+    pub fn extend_from_file(&mut self, path: &Path) -> Result<(), Error> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::file(path, error, "--engine-file takes a TOML file laid out as `rowcliff engines --toml` prints it")
+        })?;
+        let more: BTreeMap<String, Engine> = toml::from_str(&text).map_err(|error| {
+            Error::file(path, error.to_string().trim_end(), "see `rowcliff engines --toml` for the layout")
+        })?;
+        self.0.extend(more.into_iter().map(|(word, engine)| (word.to_ascii_lowercase(), engine)));
+        Ok(())
+    }
+
+    /// The entry for a word (case does not matter), with its canonical word. An engine that is not in the table is
+    /// taken as a transactional one without a known knob: it works with `as-is` and with variables by name.
+    pub fn resolve(&self, word: &str) -> (String, Engine) {
+        let lower = word.trim().to_ascii_lowercase();
+        if let Some(engine) = self.0.get(&lower) {
+            return (lower, engine.clone());
+        }
+        let by_alias = self.0.iter().find(|(_, engine)| engine.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(&lower)));
+        match by_alias {
+            Some((name, engine)) => (name.clone(), engine.clone()),
+            None => (lower, Engine::unknown(word.trim())),
+        }
+    }
+
+    /// Whether a word names an entry.
+    pub fn knows(&self, word: &str) -> bool {
+        let (name, _) = self.resolve(word);
+        self.0.contains_key(&name)
+    }
+
+    /// All entries, by word.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Engine)> {
+        self.0.iter().map(|(word, engine)| (word.as_str(), engine))
+    }
+
+    /// The text of the built-in table, for a user who wants to write one.
+    pub fn built_in_text() -> &'static str {
+        BUILT_IN
+    }
+}
+
+impl Engine {
+    fn unknown(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            options: String::new(),
+            plugin: None,
+            flush: None,
+            cache: None,
+            can: Capabilities::default(),
+            table: Variant::Standard,
+            row_bytes: RowBytes::default(),
+            record: Vec::new(),
+            idle: None,
+            unable: None,
+            notes: vec!["not in the engine table: taken as transactional, without a known flush setting".into()],
+            tested: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_table_is_whole() {
+        let table = EngineTable::built_in();
+        let mut words: Vec<String> = Vec::new();
+        for (word, engine) in table.iter() {
+            words.push(word.to_owned());
+            words.extend(engine.aliases.clone());
+            assert!(!engine.name.is_empty());
+            if let Some(flush) = &engine.flush {
+                assert!(flush.values.iter().all(|value| !value.is_empty()), "{word}: a flush value is empty");
+            }
+        }
+        let count = words.len();
+        words.sort();
+        words.dedup();
+        assert_eq!(words.len(), count, "a word names two entries");
+        for word in [
+            "innodb", "rocksdb", "aria", "aria-nontransactional", "myisam", "memory", "archive", "blackhole", "csv", "tokudb",
+            "pbxt", "soliddb", "ndb", "spider", "sqlite",
+        ] {
+            assert!(table.knows(word), "{word} is missing");
+        }
+    }
+
+    #[test]
+    fn words_aliases_and_strangers() {
+        let table = EngineTable::built_in();
+        assert_eq!(table.resolve("InnoDB").0, "innodb");
+        assert_eq!(table.resolve("MyRocks").0, "rocksdb");
+        let (word, engine) = table.resolve("Sphinx");
+        assert_eq!((word.as_str(), engine.name.as_str()), ("sphinx", "Sphinx"));
+        assert!(engine.flush.is_none());
+    }
+
+    #[test]
+    fn a_file_adds_and_overrides_and_an_unknown_field_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("engines.toml");
+        std::fs::write(&path, "[mine]\nname = \"Mine\"\n[myisam]\nname = \"MyISAM\"\nnotes = [\"x\"]\n").unwrap();
+        let mut table = EngineTable::built_in();
+        table.extend_from_file(&path).unwrap();
+        assert!(table.knows("mine"));
+        assert_eq!(table.resolve("myisam").1.notes, ["x"]);
+        std::fs::write(&path, "[mine]\nname = \"Mine\"\nspeed = 3\n").unwrap();
+        let message = table.extend_from_file(&path).unwrap_err().to_string();
+        assert!(message.contains("speed") && message.contains("line 3"), "{message}");
+    }
+}

@@ -1,0 +1,330 @@
+//! Where rows go: the traits that a database implements, and what they hand around.
+//!
+//! A [`Target`] is one database. It opens a [`Table`] for each curve, and the table opens [`Session`]s, one for
+//! each loading connection. Only a [`Canceller`] ends a statement before its time: the watchdog, Ctrl-C and
+//! resume share it.
+
+pub mod engines;
+pub mod mysql;
+pub mod registry;
+pub mod sqlite;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::load::Body;
+use crate::plan::{Cell, CurvePlan};
+use crate::record::run::TargetRecord;
+use crate::rows::{Lookup, Value};
+use crate::schema::{self, Column, Dialect, TemplateValues};
+
+/// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
+pub const CANDIDATES: usize = 64;
+
+/// One database.
+pub trait Target {
+    /// Facts about it, as recorded. Reads only.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    fn describe(&mut self) -> Result<TargetRecord, Error>;
+
+    /// What it can say about a curve without changing anything: the check of `check`, and the first of `run`.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error>;
+
+    /// Applies the settings of a curve and creates its table.
+    ///
+    /// # Errors
+    /// What the target said; nothing of the curve is left behind.
+    fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure>;
+
+    /// Ends everything the target itself started (a scratch server), and puts back what was changed.
+    ///
+    /// # Errors
+    /// Something could not be put back: the message says what and how to do it by hand.
+    fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// What a curve asks of a target.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOrder<'a> {
+    /// The curve.
+    pub curve: &'a CurvePlan,
+    /// The name of its table.
+    pub table: &'a str,
+    /// The mark that the table's comment carries where the database has comments.
+    pub mark: &'a str,
+    /// The user's own CREATE TABLE template.
+    pub schema: Option<&'a str>,
+    /// The run's directory: what a target keeps on disk itself goes below it.
+    pub directory: &'a Path,
+    /// Whether this is the trial before the first timing, which may share a server with other trials.
+    pub rehearsal: bool,
+}
+
+impl TableOrder<'_> {
+    /// The statements that make the table: the user's own template, or the one that engine and key want.
+    ///
+    /// # Errors
+    /// The template cannot be used.
+    pub fn statements(&self, dialect: Dialect, table: &str, index: &str, options: &str) -> Result<Vec<String>, Failure> {
+        let cell = &self.curve.cell;
+        let template = match self.schema {
+            Some(text) => text,
+            None => schema::template(dialect, cell.key, cell.engine_entry.table).text,
+        };
+        let key_type = match cell.key.storage() {
+            None => None,
+            Some(storage) => Some(
+                schema::key_type(dialect, storage)
+                    .ok_or_else(|| Failure::fatal(format!("{} has no type for the key {}", dialect.name(), cell.key)))?,
+            ),
+        };
+        schema::render_statements(template, &TemplateValues { dialect, table, index, key_type, options })
+            .map_err(|error| Failure::fatal(format!("--schema: {error}")))
+    }
+}
+
+/// Whether a cell can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It can; with what a reader should know.
+    Runs {
+        /// Sentences for the plan and the record.
+        notes: Vec<String>,
+    },
+    /// The engine cannot do it at all, whatever the server.
+    Unable {
+        /// Why.
+        why: String,
+    },
+    /// The environment prevents it: a privilege, a plugin, a server that is not there.
+    Prevented {
+        /// Why, with the next step.
+        why: String,
+    },
+}
+
+impl Verdict {
+    /// It can be run and there is nothing to say.
+    pub fn runs() -> Self {
+        Self::Runs { notes: Vec::new() }
+    }
+}
+
+/// What became known when a table was created.
+#[derive(Debug, Clone)]
+pub struct TableFacts {
+    /// The table's name, quoted for statements.
+    pub quoted_name: String,
+    /// Its definition as the database prints it.
+    pub create_table: String,
+    /// Whose SQL it is in.
+    pub dialect: Dialect,
+    /// Its columns as the database reports them.
+    pub columns: Vec<Column>,
+    /// Durability as read back, `name=value` words.
+    pub flush_in_force: String,
+    /// Variables worth recording, as read back.
+    pub variables: BTreeMap<String, String>,
+    /// What limits a statement here.
+    pub limits: Limits,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// Notes that every sample of the curve carries (`binlog-synced`).
+    pub sample_notes: Vec<String>,
+}
+
+impl TableFacts {
+    /// Facts of which only the name is known yet.
+    pub fn new(quoted_name: String, dialect: Dialect) -> Self {
+        Self {
+            quoted_name,
+            create_table: String::new(),
+            dialect,
+            columns: Vec::new(),
+            flush_in_force: String::new(),
+            variables: BTreeMap::new(),
+            limits: Limits::default(),
+            notes: Vec::new(),
+            sample_notes: Vec::new(),
+        }
+    }
+}
+
+/// What limits a statement and a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one statement.
+    pub statement_bytes: u64,
+    /// Placeholders of a prepared statement.
+    pub placeholders: u64,
+    /// Rows of one transaction.
+    pub transaction_rows: u64,
+    /// Bytes of one transaction.
+    pub transaction_bytes: u64,
+    /// Whether a failed transaction leaves nothing behind.
+    pub transactional: bool,
+    /// Whether rows that were accepted can be counted and read again (BLACKHOLE keeps none).
+    pub keeps_rows: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            statement_bytes: u64::MAX,
+            placeholders: u64::MAX,
+            transaction_rows: u64::MAX,
+            transaction_bytes: u64::MAX,
+            transactional: true,
+            keeps_rows: true,
+        }
+    }
+}
+
+/// The table of one curve.
+pub trait Table: Send {
+    /// What became known when it was created.
+    fn facts(&self) -> &TableFacts;
+
+    /// Opens one loading connection.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn connect(&mut self) -> Result<Box<dyn Session>, Failure>;
+
+    /// What can end the count, the closing work or the drop from another thread.
+    fn canceller(&self) -> Box<dyn Canceller>;
+
+    /// Counts the rows, once, at the end. `None` where the engine keeps none.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn count(&mut self) -> Result<Option<u64>, Failure>;
+
+    /// Fetches rows: for each lookup the values of `columns` of every row that matches (a few at most).
+    ///
+    /// # Errors
+    /// What the target said.
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure>;
+
+    /// The closing work of the curve (a checkpoint): the caller times it. Says what it did; `None` when there is none.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn closing_work(&mut self) -> Result<Option<String>, Failure>;
+
+    /// Keeps the control connection alive while a batch takes its time. Errors are for the next real use to find.
+    fn keep_alive(&mut self) {}
+
+    /// Drops the table, unless it is to be kept, and puts back the settings of the curve.
+    ///
+    /// # Errors
+    /// What the target said. The settings are put back even when the table could not be dropped.
+    fn close(&mut self, keep: bool) -> Result<(), Failure>;
+}
+
+/// One loading connection. It lives as long as the curve and is used by one thread.
+pub trait Session: Send {
+    /// What can end its running statement from outside.
+    fn canceller(&self) -> Box<dyn Canceller>;
+
+    /// The id by which the server knows it.
+    fn id(&self) -> Option<u64>;
+
+    /// Starts a transaction of more than one statement.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn begin(&mut self) -> Result<(), Failure>;
+
+    /// Sends the rows of one statement and waits for the acknowledgement. Bodies that the driver consumes are
+    /// left empty.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure>;
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// What the target said. After a lost connection the fate of the transaction is unknown.
+    fn commit(&mut self) -> Result<(), Failure>;
+
+    /// Takes back the transaction.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn rollback(&mut self) -> Result<(), Failure>;
+}
+
+/// What the target said to one statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Rows it took.
+    pub rows: u64,
+    /// The first Note among its warnings.
+    pub note: Option<String>,
+}
+
+/// Ends the running statement of one session from another thread.
+pub trait Canceller: Send {
+    /// Ends it, within seconds, whatever the server does: in the end by closing the connection.
+    fn cancel(&self);
+}
+
+/// Why a curve cannot go on, or a statement was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What can be done about it.
+    pub kind: FailureKind,
+    /// The server's own code.
+    pub code: Option<i64>,
+    /// The server's own text, or ours, with the next step.
+    pub message: String,
+}
+
+/// What can be done about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureKind {
+    /// A deadlock or a lock wait: the transaction can be sent again.
+    Retry,
+    /// The connection is gone; the fate of what was in flight is unknown.
+    Lost,
+    /// The table, or the disk below it, can take no more.
+    Full,
+    /// It was ended from outside.
+    Cancelled,
+    /// The engine cannot do what was asked, on any server.
+    Unable,
+    /// Something that sending again does not mend.
+    Fatal,
+}
+
+impl Failure {
+    /// A failure that sending again does not mend.
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self { kind: FailureKind::Fatal, code: None, message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => write!(f, "error {code}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The labels of a cell that a message needs to say which one it means.
+pub fn cell_words(cell: &Cell) -> String {
+    format!("{} {} flush {}", cell.engine, cell.key, cell.flush)
+}

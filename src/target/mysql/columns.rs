@@ -1,0 +1,83 @@
+//! The columns of a table, read back from information_schema.
+
+use std::collections::BTreeMap;
+
+use super::control::{Control, escape};
+use crate::schema::{Column, IndexColumn, ReportedColumn, ReportedIndex, mysql_columns};
+use crate::target::Failure;
+
+type NamedRow = BTreeMap<String, Option<String>>;
+
+/// Columns and indexes as this server reports them. All columns of information_schema are asked for and picked by
+/// name, so that servers with fewer of them work as well.
+///
+/// # Errors
+/// What the server said.
+pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Column>, Failure> {
+    let place = format!("TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'", escape(database), escape(table));
+    let rows = control.named_rows(&format!("SELECT * FROM information_schema.COLUMNS WHERE {place} ORDER BY ORDINAL_POSITION"))?;
+    let statistics = control
+        .named_rows(&format!("SELECT * FROM information_schema.STATISTICS WHERE {place} ORDER BY INDEX_NAME, SEQ_IN_INDEX"))?;
+    let references = control.named_rows(&format!(
+        "SELECT COLUMN_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE {place} AND REFERENCED_TABLE_NAME IS NOT NULL"
+    ))?;
+    // MariaDB marks a JSON column by a check on it. Older servers have no such table.
+    let checks = control
+        .named_rows(&format!(
+            "SELECT * FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = '{}'{}",
+            escape(database),
+            if control.flavour == super::Flavour::MariaDb { format!(" AND TABLE_NAME = '{}'", escape(table)) } else { " AND 1 = 0".into() }
+        ))
+        .unwrap_or_default();
+    let reported: Vec<ReportedColumn> = rows.iter().map(|row| column(row, &references, &checks)).collect();
+    Ok(mysql_columns(&reported, &indexes(&statistics)))
+}
+
+fn word(row: &NamedRow, name: &str) -> Option<String> {
+    row.get(name).cloned().flatten()
+}
+
+fn number(row: &NamedRow, name: &str) -> Option<u64> {
+    word(row, name)?.parse().ok()
+}
+
+fn column(row: &NamedRow, references: &[NamedRow], checks: &[NamedRow]) -> ReportedColumn {
+    let name = word(row, "column_name").unwrap_or_default();
+    let of_column = |list: &[NamedRow], key: &str, value: &str| {
+        list.iter().find(|entry| word(entry, key).is_some_and(|other| other == name)).and_then(|entry| word(entry, value))
+    };
+    ReportedColumn {
+        data_type: word(row, "data_type").unwrap_or_default(),
+        column_type: word(row, "column_type").unwrap_or_default(),
+        is_nullable: word(row, "is_nullable").unwrap_or_default(),
+        column_default: word(row, "column_default"),
+        character_maximum_length: number(row, "character_maximum_length"),
+        numeric_precision: number(row, "numeric_precision"),
+        numeric_scale: number(row, "numeric_scale"),
+        datetime_precision: number(row, "datetime_precision"),
+        character_set_name: word(row, "character_set_name"),
+        extra: word(row, "extra").unwrap_or_default(),
+        generation_expression: word(row, "generation_expression"),
+        check_clause: of_column(checks, "constraint_name", "check_clause"),
+        referenced_table: of_column(references, "column_name", "referenced_table_name"),
+        name,
+    }
+}
+
+fn indexes(rows: &[NamedRow]) -> Vec<ReportedIndex> {
+    let mut indexes: Vec<ReportedIndex> = Vec::new();
+    for row in rows {
+        let name = word(row, "index_name").unwrap_or_default();
+        let part = IndexColumn { name: word(row, "column_name"), prefix: number(row, "sub_part") };
+        match indexes.last_mut().filter(|index| index.name == name) {
+            Some(index) => index.columns.push(part),
+            None => indexes.push(ReportedIndex {
+                unique: word(row, "non_unique").is_some_and(|value| value == "0"),
+                primary: name == "PRIMARY",
+                columns: vec![part],
+                name,
+            }),
+        }
+    }
+    indexes
+}

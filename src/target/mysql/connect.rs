@@ -1,0 +1,185 @@
+//! Opening connections: who, where, how protected, and never waiting for ever.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder, SslOpts};
+
+use super::errors::failure;
+use super::socket::SocketHandle;
+use crate::plan::{Secret, ServerPlace};
+use crate::target::{Failure, FailureKind};
+
+/// How long connecting and logging in may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// How a connection is protected on its way, as the stock clients name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SslMode {
+    /// No TLS.
+    Disabled,
+    /// TLS where the server offers it; no certificate is checked. Not on a Unix socket.
+    #[default]
+    Preferred,
+    /// TLS or nothing; no certificate is checked.
+    Required,
+    /// TLS, and the certificate has to be signed by the authority of `--ssl-ca`.
+    VerifyCa,
+    /// As `VerifyCa`, and it has to bear the name of the host.
+    VerifyIdentity,
+}
+
+/// Everything that is needed to log in.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// The server.
+    pub place: ServerPlace,
+    /// The password.
+    pub secret: Secret,
+    /// Protection on the way.
+    pub ssl_mode: SslMode,
+    /// Certificate authority.
+    pub ssl_ca: Option<PathBuf>,
+}
+
+impl Access {
+    /// Logs in at `place`, with the protection that the stock clients have by default.
+    pub fn new(place: ServerPlace, secret: Secret) -> Self {
+        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None }
+    }
+
+    /// Logs in as root on the Unix socket of a server of our own.
+    pub fn of_socket(socket: PathBuf, database: &str) -> Self {
+        Self {
+            place: ServerPlace {
+                user: "root".into(),
+                host: "localhost".into(),
+                port: 3306,
+                socket: Some(socket),
+                database: database.into(),
+            },
+            secret: Secret::default(),
+            ssl_mode: SslMode::Disabled,
+            ssl_ca: None,
+        }
+    }
+
+    fn options(&self, tls: bool) -> Opts {
+        let place = &self.place;
+        let builder = OptsBuilder::new()
+            .user(Some(place.user.clone()))
+            .pass(self.secret.reveal().map(str::to_owned))
+            .db_name(Some(place.database.clone()))
+            // Otherwise the driver moves a TCP connection to 127.0.0.1 onto the server's Unix socket.
+            .prefer_socket(false)
+            .tcp_nodelay(true)
+            .tcp_keepalive_time_ms(Some(30_000))
+            .tcp_connect_timeout(Some(CONNECT_LIMIT))
+            .read_timeout(Some(CONNECT_LIMIT))
+            .write_timeout(Some(CONNECT_LIMIT))
+            .stmt_cache_size(0)
+            .max_allowed_packet(None);
+        let builder = match &place.socket {
+            Some(socket) => builder.socket(Some(socket.display().to_string())),
+            None => builder.ip_or_hostname(Some(place.host.clone())).tcp_port(place.port),
+        };
+        builder.ssl_opts(tls.then(|| self.tls_options())).into()
+    }
+
+    fn tls_options(&self) -> SslOpts {
+        let options = SslOpts::default().with_root_cert_path(self.ssl_ca.clone());
+        match self.ssl_mode {
+            SslMode::VerifyIdentity => options,
+            SslMode::VerifyCa => options.with_danger_skip_domain_validation(true),
+            _ => options.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
+        }
+    }
+
+    /// Opens a connection and hands its socket out as well. Reads and writes of the connection have no limit of
+    /// their own afterwards.
+    ///
+    /// # Errors
+    /// The server is not there, does not answer within 10 s, or does not let us in: with what helps.
+    pub fn connect(&self) -> Result<(Conn, SocketHandle), Failure> {
+        let conn = match self.ssl_mode {
+            SslMode::Disabled => Conn::new(self.options(false)),
+            SslMode::Preferred if self.place.socket.is_some() => Conn::new(self.options(false)),
+            SslMode::Preferred => match Conn::new(self.options(true)) {
+                Err(mysql::Error::DriverError(mysql::DriverError::TlsNotSupported)) => Conn::new(self.options(false)),
+                other => other,
+            },
+            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Conn::new(self.options(true)),
+        };
+        let conn = conn.map_err(|error| self.explain(error))?;
+        let socket = SocketHandle::of(&conn).map_err(|error| Failure::fatal(format!("no descriptor left: {error}")))?;
+        socket.set_timeout(None);
+        Ok((conn, socket))
+    }
+
+    /// What a failed log-in means, with the next step.
+    fn explain(&self, error: mysql::Error) -> Failure {
+        let place = self.place.url();
+        let tls = format!("--ssl-mode {}", self.ssl_mode.word());
+        match error {
+            mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
+                let what = match &self.place.socket {
+                    Some(socket) => format!("no server answers on the socket {}", socket.display()),
+                    None => format!("no server answers at {}:{}", self.place.host, self.place.port),
+                };
+                Failure::fatal(format!("{what}; check that it runs and that the address is right ({error})"))
+            }
+            mysql::Error::DriverError(mysql::DriverError::UnknownAuthPlugin(plugin)) => Failure::fatal(format!(
+                "user {} logs in by the plugin {plugin}, which rowcliff does not speak; give it mysql_native_password, \
+                 caching_sha2_password or ed25519",
+                self.place.user
+            )),
+            mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => {
+                Failure::fatal(format!("{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"))
+            }
+            mysql::Error::TlsError(error) => Failure::fatal(format!(
+                "TLS with {place} failed: {error}; check --ssl-ca, or use a lower --ssl-mode than {}",
+                self.ssl_mode.word()
+            )),
+            mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
+                kind: FailureKind::Lost,
+                code: None,
+                message: format!("{place} took the connection and did not answer within {} s; is it stopped or overloaded?", CONNECT_LIMIT.as_secs()),
+            },
+            other => {
+                let mut failure = failure(other);
+                failure.message = format!("{} (user {}, {tls})", failure.message, self.place.user);
+                failure
+            }
+        }
+    }
+}
+
+impl SslMode {
+    /// The word of the flag.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyIdentity => "verify-identity",
+        }
+    }
+}
+
+/// Puts a connection into the state that every curve is measured in.
+///
+/// # Errors
+/// What the server said.
+pub fn prepare_session(conn: &mut Conn) -> Result<(), Failure> {
+    // Strict, so that a value that does not fit is an error and never a shorter value; no engine is silently replaced.
+    // unique_checks and foreign_key_checks are left alone: on MariaDB 10.6+ switching both off sends the first insert
+    // into an empty table down a special bulk path.
+    conn.query_drop(
+        "SET SESSION autocommit=1, time_zone='+00:00', \
+         sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \
+         wait_timeout=31536000, net_read_timeout=600, net_write_timeout=600",
+    )
+    .map_err(failure)
+}

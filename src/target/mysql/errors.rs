@@ -1,0 +1,95 @@
+//! What a server's error means for a load, and what helps.
+
+use crate::target::{Failure, FailureKind};
+
+/// What is done about the codes that a load meets, with the next step where there is one.
+const CODES: &[(u16, FailureKind, &str)] = &[
+    (1205, FailureKind::Retry, ""),
+    (1213, FailureKind::Retry, ""),
+    (1021, FailureKind::Full, "the server's disk is full"),
+    (1114, FailureKind::Full, "a MEMORY table ends at max_heap_table_size, other engines at the end of their disk or tablespace"),
+    (1030, FailureKind::Fatal, "see the server's error log"),
+    (1053, FailureKind::Lost, "the server is shutting down"),
+    (2006, FailureKind::Lost, ""),
+    (2013, FailureKind::Lost, ""),
+    (1927, FailureKind::Lost, ""),
+    (1317, FailureKind::Cancelled, ""),
+    (1969, FailureKind::Fatal, "max_statement_time is set on this server; raise it, or give fewer rows with --statement-rows"),
+    (3024, FailureKind::Fatal, "max_execution_time is set on this server"),
+    (1044, FailureKind::Fatal, "grant the user CREATE, DROP, SELECT, INSERT and DELETE on this database"),
+    (1045, FailureKind::Fatal, "check user and password; a password comes from --password-file, ROWCLIFF_PASSWORD or MYSQL_PWD, an option file or the prompt"),
+    (1049, FailureKind::Fatal, "name a database that is there; rowcliff creates tables and no database"),
+    (1142, FailureKind::Fatal, "grant the user CREATE, DROP, SELECT, INSERT and DELETE on this database"),
+    (1698, FailureKind::Fatal, "this user logs in by another plugin (unix_socket or auth_socket): use a user with a password, or the system user of that name"),
+    (1153, FailureKind::Fatal, "the statement is larger than max_allowed_packet; give fewer rows with --statement-rows"),
+    (1167, FailureKind::Fatal, "AUTO_INCREMENT has reached the end of its type"),
+    (1467, FailureKind::Fatal, "AUTO_INCREMENT has reached the end of its type, or the engine cannot give a value"),
+    (167, FailureKind::Fatal, "AUTO_INCREMENT has reached the end of its type"),
+    (1290, FailureKind::Fatal, "the server is read-only (a replica?): load its primary, or switch read_only off there"),
+    (1792, FailureKind::Fatal, "the transaction is read-only: is this a replica?"),
+    (1836, FailureKind::Fatal, "the server is read-only (innodb_read_only): load its primary"),
+    (1286, FailureKind::Fatal, "this server has no such engine; `rowcliff engines --target ...` lists what it has"),
+    (1227, FailureKind::Fatal, "the privilege named here is missing"),
+    (1148, FailureKind::Fatal, "switch it on at the server: SET GLOBAL local_infile=1"),
+    (3948, FailureKind::Fatal, "switch it on at the server: SET GLOBAL local_infile=1"),
+    (4166, FailureKind::Fatal, "switch it on at the server: SET GLOBAL local_infile=1"),
+    (1197, FailureKind::Fatal, "the transaction is larger than max_binlog_cache_size; give fewer rows with --commit-rows"),
+    (1031, FailureKind::Unable, ""),
+    (1069, FailureKind::Unable, ""),
+    (1071, FailureKind::Unable, ""),
+    (1163, FailureKind::Unable, ""),
+    (1178, FailureKind::Unable, ""),
+    (3750, FailureKind::Fatal, "sql_require_primary_key is on: the table needs a primary key"),
+    (1062, FailureKind::Fatal, "the table holds this key already: was it loaded before, or is the key column too short?"),
+    (1040, FailureKind::Fatal, "max_connections is reached: give fewer with --connections"),
+    (1203, FailureKind::Fatal, "max_user_connections is reached: give fewer with --connections"),
+    (1226, FailureKind::Fatal, "a limit of this user is reached: give fewer connections with --connections"),
+];
+
+/// What an error of the driver means.
+pub fn failure(error: mysql::Error) -> Failure {
+    match error {
+        mysql::Error::MySqlError(server) => {
+            let known = CODES.iter().find(|(code, ..)| *code == server.code);
+            let kind = known.map_or(FailureKind::Fatal, |(_, kind, _)| *kind);
+            let next = known.map_or("", |(.., next)| *next);
+            let mut message = server.message;
+            if !next.is_empty() {
+                message = format!("{message} ({next})");
+            }
+            Failure { kind, code: Some(i64::from(server.code)), message }
+        }
+        mysql::Error::IoError(error) => lost(&error.to_string()),
+        mysql::Error::CodecError(error) => lost(&error.to_string()),
+        mysql::Error::DriverError(error) => {
+            let message = error.to_string();
+            // The driver reports a server that closed while a packet was awaited as its own error.
+            if matches!(error, mysql::DriverError::Timeout | mysql::DriverError::PacketOutOfSync) {
+                return lost(&message);
+            }
+            Failure { kind: FailureKind::Fatal, code: None, message }
+        }
+        other => Failure { kind: FailureKind::Fatal, code: None, message: other.to_string() },
+    }
+}
+
+fn lost(cause: &str) -> Failure {
+    Failure {
+        kind: FailureKind::Lost,
+        code: None,
+        message: format!("the connection to the server was lost: {cause}; see the server's error log"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_stands_in_the_table_twice() {
+        let mut codes: Vec<u16> = CODES.iter().map(|(code, ..)| *code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), CODES.len());
+    }
+}

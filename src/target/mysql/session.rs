@@ -1,0 +1,152 @@
+//! One loading connection to a server of the MySQL family.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
+
+use super::control::{SharedControl, lock, named};
+use super::errors::failure;
+use super::socket::SocketHandle;
+use crate::load::Body;
+use crate::target::{Accepted, Canceller, Failure, FailureKind, Session};
+
+/// Prepared statements kept for each connection: whole statements, the shorter last one of a transaction and of a batch.
+const KEPT_STATEMENTS: usize = 8;
+
+/// One loading connection.
+pub struct MysqlSession {
+    conn: Conn,
+    id: u64,
+    socket: Arc<SocketHandle>,
+    control: SharedControl,
+    /// Prepared statements, by the address of their text: each text is made once for a curve.
+    prepared: HashMap<usize, Statement>,
+    /// What the local-infile handler sends next. Empty again once it has been asked for.
+    infile: Arc<Mutex<Vec<u8>>>,
+}
+
+impl MysqlSession {
+    /// Takes a connection that [`super::connect::prepare_session`] has prepared.
+    pub fn new(mut conn: Conn, socket: SocketHandle, control: SharedControl) -> Self {
+        let infile = Arc::new(Mutex::new(Vec::new()));
+        let source = Arc::clone(&infile);
+        conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, writer| {
+            let bytes = std::mem::take(&mut *source.lock().unwrap_or_else(PoisonError::into_inner));
+            writer.write_all(&bytes)
+        })));
+        let id = u64::from(conn.connection_id());
+        Self { conn, id, socket: Arc::new(socket), control, prepared: HashMap::new(), infile }
+    }
+
+    fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
+        let address = Arc::as_ptr(sql).cast::<u8>() as usize;
+        if let Some(statement) = self.prepared.get(&address) {
+            return Ok(statement.clone());
+        }
+        if self.prepared.len() >= KEPT_STATEMENTS {
+            for (_, statement) in self.prepared.drain() {
+                self.conn.close(statement).map_err(failure)?;
+            }
+        }
+        let statement = self.conn.prep(&**sql).map_err(failure)?;
+        self.prepared.insert(address, statement.clone());
+        Ok(statement)
+    }
+
+    /// What the server took, and whether it warned.
+    ///
+    /// A Warning or an Error fails the batch, so what reading it costs is in no result. A Note is read for each statement
+    /// that bears one: one short round trip.
+    fn accepted(&mut self) -> Result<Accepted, Failure> {
+        let rows = self.conn.affected_rows();
+        if self.conn.warnings() == 0 {
+            return Ok(Accepted { rows, note: None });
+        }
+        let warnings: Vec<Row> = self.conn.query("SHOW WARNINGS").map_err(failure)?;
+        let mut note = None;
+        for warning in warnings.into_iter().map(named) {
+            let word = |name: &str| warning.get(name).cloned().flatten().unwrap_or_default();
+            if word("level").eq_ignore_ascii_case("note") {
+                note.get_or_insert(word("message"));
+            } else {
+                return Err(Failure {
+                    kind: FailureKind::Fatal,
+                    code: word("code").parse().ok(),
+                    message: format!("the server warned, so the rows are not what was sent: {}", word("message")),
+                });
+            }
+        }
+        Ok(Accepted { rows, note })
+    }
+}
+
+impl Session for MysqlSession {
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(MysqlCanceller { id: self.id, socket: Arc::clone(&self.socket), control: Arc::clone(&self.control) })
+    }
+
+    fn id(&self) -> Option<u64> {
+        Some(self.id)
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.conn.query_drop("BEGIN").map_err(failure)
+    }
+
+    fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
+        match body {
+            Body::Text(sql) => self.conn.query_drop(sql).map_err(failure)?,
+            Body::Params { sql, values } => {
+                let statement = self.statement(sql)?;
+                self.conn.exec_drop(&statement, Params::Positional(std::mem::take(values))).map_err(failure)?;
+            }
+            Body::Bulk { sql, rows } => {
+                let statement = self.statement(sql)?;
+                self.conn.exec_batch(&statement, std::mem::take(rows)).map_err(failure)?;
+            }
+            Body::File { sql, bytes } => {
+                *self.infile.lock().unwrap_or_else(PoisonError::into_inner) = std::mem::take(bytes);
+                self.conn.query_drop(&**sql).map_err(failure)?;
+                // Left over when the server did not ask for the file: it must not travel with the next statement.
+                let left = std::mem::take(&mut *self.infile.lock().unwrap_or_else(PoisonError::into_inner));
+                if !left.is_empty() {
+                    return Err(Failure::fatal("the server did not ask for the rows of LOAD DATA LOCAL"));
+                }
+            }
+            Body::Values { .. } => return Err(Failure::fatal("values bound in process are for SQLite")),
+        }
+        self.accepted()
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.conn.query_drop("COMMIT").map_err(failure)
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.conn.query_drop("ROLLBACK").map_err(failure)
+    }
+}
+
+/// KILL QUERY on the control connection, then the socket is closed: a server that is stopped answers neither.
+pub struct MysqlCanceller {
+    id: u64,
+    socket: Arc<SocketHandle>,
+    control: SharedControl,
+}
+
+impl MysqlCanceller {
+    /// Ends session `id` behind `socket`.
+    pub fn new(id: u64, socket: Arc<SocketHandle>, control: SharedControl) -> Self {
+        Self { id, socket, control }
+    }
+}
+
+impl Canceller for MysqlCanceller {
+    fn cancel(&self) {
+        lock(&self.control).kill(self.id);
+        self.socket.shutdown();
+    }
+}

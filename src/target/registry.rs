@@ -1,0 +1,50 @@
+//! From the places of a plan to targets.
+
+use std::path::Path;
+
+use super::Target;
+use super::mysql::{Access, Mode, MysqlTarget};
+use super::sqlite::SqliteTarget;
+use crate::error::Error;
+use crate::plan::{Place, Plan, Secret};
+
+/// What is needed to open the targets of a plan.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The password of each target.
+    pub secrets: &'a [Secret],
+    /// Whether anything may be changed.
+    pub mode: Mode,
+    /// The run's directory.
+    pub directory: &'a Path,
+}
+
+/// One target for each place of the plan, in its order. Nothing is connected yet.
+///
+/// # Errors
+/// A place cannot be used on this machine.
+pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
+    let Opening { plan, secrets, mode, directory } = opening;
+    plan.targets
+        .iter()
+        .enumerate()
+        .map(|(index, spec)| {
+            let target: Box<dyn Target> = match &spec.place {
+                Place::Sqlite { path } => {
+                    let curves = plan.curves.iter().filter(|curve| curve.cell.target == index).count();
+                    Box::new(SqliteTarget::new(path.clone(), curves > 1))
+                }
+                Place::Server(place) => {
+                    let secret = secrets.get(index).cloned().unwrap_or_default().or_environment();
+                    Box::new(MysqlTarget::external(&spec.label, Access::new(place.clone(), secret), *mode, directory))
+                }
+                Place::Scratch { .. } => {
+                    return Err(Error::target(&spec.label, "scratch servers are not built yet", "use sqlite or mysql://"));
+                }
+            };
+            Ok(target)
+        })
+        .collect()
+}

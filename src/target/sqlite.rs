@@ -1,0 +1,459 @@
+//! Embedded SQLite: a fresh file for every curve, one connection that loads.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::limits::Limit;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
+
+use super::{Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict};
+use crate::error::Error;
+use crate::load::Body;
+use crate::plan::{Cell, CurvePlan, Flush};
+use crate::record::run::TargetRecord;
+use crate::rows::{Lookup, Value};
+use crate::schema::{self, Dialect, IndexColumn, ReportedIndex, SqliteColumn, sqlite_columns};
+
+/// Page cache of a loading connection, KiB: what SQLite's `cache_size` takes as a negative number.
+const CACHE_KIB: i64 = 16 * 1024;
+
+/// Embedded SQLite.
+#[derive(Debug)]
+pub struct SqliteTarget {
+    path: Option<PathBuf>,
+    /// Whether the plan has more than one curve here, so that a path given by the user gets a number.
+    numbered: bool,
+}
+
+impl SqliteTarget {
+    /// Files below the run's directory, or at `path`.
+    pub fn new(path: Option<PathBuf>, numbered: bool) -> Self {
+        Self { path, numbered }
+    }
+
+    fn file(&self, order_directory: &Path, number: usize) -> PathBuf {
+        match &self.path {
+            None => order_directory.join(format!("curve-{number}.sqlite")),
+            Some(path) if !self.numbered => path.clone(),
+            Some(path) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let name = match path.extension() {
+                    Some(extension) => format!("{stem}-{number}.{}", extension.to_string_lossy()),
+                    None => format!("{stem}-{number}"),
+                };
+                path.with_file_name(name)
+            }
+        }
+    }
+}
+
+impl Target for SqliteTarget {
+    fn describe(&mut self) -> Result<TargetRecord, Error> {
+        Ok(TargetRecord {
+            flavour: "sqlite".into(),
+            version: rusqlite::version().into(),
+            variables: BTreeMap::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
+        if self.path.is_some() {
+            let file = self.file(Path::new(""), curve.number);
+            if file.exists() {
+                return Ok(Verdict::Prevented { why: exists(&file) });
+            }
+        }
+        Ok(Verdict::runs())
+    }
+
+    fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        let path = self.file(order.directory, order.curve.number);
+        if path.exists() {
+            return Err(Failure::fatal(exists(&path)));
+        }
+        let table = SqliteTable::create(path.clone(), order);
+        if table.is_err() {
+            remove(&path);
+        }
+        Ok(Box::new(table?))
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+fn quote_identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn exists(file: &Path) -> String {
+    format!("{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another", file.display())
+}
+
+fn remove(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = std::fs::remove_file(PathBuf::from(name));
+    }
+}
+
+/// Removes the file that a curve of an unfinished run left behind. Gives what was done, as a sentence.
+pub fn clean(path: Option<&Path>, directory: &Path, plan: &crate::plan::Plan, index: usize) -> String {
+    let curve = &plan.curves[index];
+    let curves = plan.curves.iter().filter(|other| other.cell.target == curve.cell.target).count();
+    let file = SqliteTarget::new(path.map(Path::to_owned), curves > 1).file(directory, curve.number);
+    if !file.exists() {
+        return format!("{} is gone already", file.display());
+    }
+    remove(&file);
+    format!("{} is removed", file.display())
+}
+
+/// The table of one curve, in its own file.
+struct SqliteTable {
+    path: PathBuf,
+    pragmas: Vec<(String, String)>,
+    /// Stays open beside the loading connection, so that closing that one is not the last close of the file, which
+    /// would do the whole checkpoint unseen. It holds no lock while it is idle.
+    control: Connection,
+    facts: TableFacts,
+}
+
+impl SqliteTable {
+    fn create(path: PathBuf, order: &TableOrder<'_>) -> Result<Self, Failure> {
+        let cell = &order.curve.cell;
+        let pragmas = pragmas(cell);
+        let control = open(&path, &pragmas)?;
+        let name = quote_identifier(order.table);
+        for sql in order.statements(Dialect::Sqlite, &name, &format!("\"{}_id2\"", order.table), "")? {
+            control
+                .execute_batch(&sql)
+                .map_err(|error| Failure { message: format!("CREATE TABLE: {error}"), ..failure(error) })?;
+        }
+        let create_table = control
+            .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [order.table], |row| row.get::<_, String>(0))
+            .map_err(failure)?;
+        let columns = columns(&control, order.table)?;
+        let variables = read_back(&control, cell)?;
+        let word = |name: &str| variables.get(name).cloned().unwrap_or_default();
+        let flush_in_force = format!("synchronous={} journal_mode={}", word("synchronous"), word("journal_mode"));
+        for (name, value) in &pragmas {
+            check_pragma(name, value, &word(name))?;
+        }
+        let limit = |limit: Limit| control.limit(limit).ok().and_then(|value| u64::try_from(value).ok()).unwrap_or(u64::MAX);
+        let limits = Limits {
+            statement_bytes: limit(Limit::SQLITE_LIMIT_SQL_LENGTH),
+            placeholders: limit(Limit::SQLITE_LIMIT_VARIABLE_NUMBER),
+            ..Limits::default()
+        };
+        let facts = TableFacts {
+            quoted_name: name,
+            create_table,
+            dialect: Dialect::Sqlite,
+            columns,
+            flush_in_force,
+            variables,
+            limits,
+            notes: Vec::new(),
+            sample_notes: Vec::new(),
+        };
+        Ok(Self { path, pragmas, control, facts })
+    }
+}
+
+/// What a cell wants of a connection, in the order in which it has to be said.
+fn pragmas(cell: &Cell) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> =
+        vec![("journal_mode".into(), "WAL".into()), ("cache_size".into(), format!("-{CACHE_KIB}"))];
+    let mut set = |name: &str, value: &str| {
+        list.retain(|(known, _)| known != name);
+        list.push((name.to_owned(), value.to_owned()));
+    };
+    match (&cell.flush, &cell.engine_entry.flush) {
+        (Flush::Level(level), Some(knob)) => set(&knob.variable, &knob.values[usize::from(*level)]),
+        (Flush::Named(pairs), _) => pairs.iter().for_each(|(name, value)| set(name, value)),
+        // SQLite has no setting that was there before us: as it comes here is NORMAL, which is safe in WAL mode.
+        _ => set("synchronous", "NORMAL"),
+    }
+    cell.settings.iter().for_each(|(name, value)| set(name, value));
+    // The page size can only be set before the journal mode writes the first page.
+    list.sort_by_key(|(name, _)| name != "page_size");
+    list
+}
+
+fn open(path: &Path, pragmas: &[(String, String)]) -> Result<Connection, Failure> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)
+        .map_err(|error| Failure { message: format!("{}: {error}", path.display()), ..failure(error) })?;
+    for (name, value) in pragmas {
+        // Some answer with a row and some do not.
+        conn.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => Ok(()),
+            other => Err(Failure { message: format!("PRAGMA {name}={value}: {other}"), ..failure(other) }),
+        })?;
+    }
+    Ok(conn)
+}
+
+fn read_back(conn: &Connection, cell: &Cell) -> Result<BTreeMap<String, String>, Failure> {
+    let mut names: Vec<String> = ["synchronous", "journal_mode", "cache_size", "page_size"].map(str::to_owned).to_vec();
+    names.extend(cell.engine_entry.record.iter().cloned());
+    if let Flush::Named(pairs) = &cell.flush {
+        names.extend(pairs.iter().map(|(name, _)| name.clone()));
+    }
+    names.extend(cell.settings.iter().map(|(name, _)| name.clone()));
+    let mut found = BTreeMap::new();
+    for name in names {
+        let value = conn.pragma_query_value(None, &name, |row| {
+            Ok(match row.get_ref(0)? {
+                ValueRef::Integer(number) => number.to_string(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                other => format!("{other:?}"),
+            })
+        });
+        match value {
+            Ok(value) if name == "synchronous" => {
+                let word = match value.as_str() {
+                    "0" => "OFF",
+                    "1" => "NORMAL",
+                    "2" => "FULL",
+                    "3" => "EXTRA",
+                    other => other,
+                };
+                found.insert(name, word.to_owned());
+            }
+            Ok(value) => {
+                found.insert(name, value);
+            }
+            // A pragma that cannot be read is not known, and stays out.
+            Err(rusqlite::Error::QueryReturnedNoRows) => {}
+            Err(error) => return Err(failure(error)),
+        }
+    }
+    Ok(found)
+}
+
+/// SQLite takes an unknown pragma or value in silence: only reading back tells.
+fn check_pragma(name: &str, asked: &str, read: &str) -> Result<(), Failure> {
+    if read.is_empty() {
+        return Err(Failure::fatal(format!("SQLite knows no pragma {name}")));
+    }
+    let synchronous = ["OFF", "NORMAL", "FULL", "EXTRA"];
+    let asked_word = match asked.parse::<usize>() {
+        Ok(number) if name == "synchronous" => synchronous.get(number).copied().unwrap_or(asked),
+        _ => asked,
+    };
+    if super::mysql::globals::same_value(read, asked_word) {
+        Ok(())
+    } else {
+        Err(Failure::fatal(format!("PRAGMA {name}={asked} left it at {read}: the curve is not run under a wrong label")))
+    }
+}
+
+fn columns(conn: &Connection, table: &str) -> Result<Vec<schema::Column>, Failure> {
+    let all = |sql: &str, read: &dyn Fn(&rusqlite::Row<'_>) -> rusqlite::Result<SqliteColumn>| {
+        conn.prepare(sql)?.query_map([table], |row| read(row))?.collect::<rusqlite::Result<Vec<_>>>()
+    };
+    let columns = all("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)", &|row| {
+        Ok(SqliteColumn {
+            name: row.get(0)?,
+            declared_type: row.get(1)?,
+            not_null: row.get(2)?,
+            default_value: row.get(3)?,
+            primary_key_place: row.get(4)?,
+            hidden: row.get(5)?,
+            referenced_table: None,
+        })
+    })
+    .map_err(failure)?;
+    let without_rowid: bool =
+        conn.query_row("SELECT wr FROM pragma_table_list(?1)", [table], |row| row.get(0)).map_err(failure)?;
+    Ok(sqlite_columns(&columns, &indexes(conn, table).map_err(failure)?, without_rowid))
+}
+
+fn indexes(conn: &Connection, table: &str) -> rusqlite::Result<Vec<ReportedIndex>> {
+    let mut statement = conn.prepare("SELECT name, \"unique\", origin FROM pragma_index_list(?1)")?;
+    let mut found: Vec<ReportedIndex> = statement
+        .query_map([table], |row| {
+            let origin: String = row.get(2)?;
+            Ok(ReportedIndex { name: row.get(0)?, unique: row.get(1)?, primary: origin == "pk", columns: Vec::new() })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    for index in &mut found {
+        let mut statement = conn.prepare("SELECT name FROM pragma_index_info(?1) ORDER BY seqno")?;
+        index.columns = statement
+            .query_map([&index.name], |row| Ok(IndexColumn { name: row.get(0)?, prefix: None }))?
+            .collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(found)
+}
+
+impl Table for SqliteTable {
+    fn facts(&self) -> &TableFacts {
+        &self.facts
+    }
+
+    fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
+        let conn = open(&self.path, &self.pragmas)?;
+        let interrupt = Arc::new(conn.get_interrupt_handle());
+        Ok(Box::new(SqliteSession { conn, interrupt }))
+    }
+
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(SqliteCanceller(Arc::new(self.control.get_interrupt_handle())))
+    }
+
+    fn count(&mut self) -> Result<Option<u64>, Failure> {
+        let sql = format!("SELECT COUNT(*) FROM {}", self.facts.quoted_name);
+        let count: i64 = self.control.query_row(&sql, [], |row| row.get(0)).map_err(failure)?;
+        Ok(u64::try_from(count).ok())
+    }
+
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
+        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
+        let mut found = Vec::with_capacity(lookups.len());
+        for lookup in lookups {
+            let conditions: Vec<String> =
+                lookup.columns.iter().map(|(column, _)| format!("{} = ?", quote_identifier(column))).collect();
+            let sql = format!(
+                "SELECT {} FROM {} WHERE {} LIMIT {CANDIDATES}",
+                list.join(","),
+                self.facts.quoted_name,
+                conditions.join(" AND ")
+            );
+            let mut statement = self.control.prepare_cached(&sql).map_err(failure)?;
+            let values = rusqlite::params_from_iter(lookup.columns.iter().map(|(_, value)| value));
+            let rows: rusqlite::Result<Vec<Vec<Value>>> = statement
+                .query_map(values, |row| (0..list.len()).map(|index| Ok(from_sqlite(row.get_ref(index)?))).collect())
+                .and_then(Iterator::collect);
+            found.push(rows.map_err(failure)?);
+        }
+        Ok(found)
+    }
+
+    fn closing_work(&mut self) -> Result<Option<String>, Failure> {
+        if self.facts.variables.get("journal_mode").is_none_or(|mode| mode != "wal") {
+            return Ok(None);
+        }
+        let (busy, pages): (i64, i64) = self
+            .control
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .map_err(failure)?;
+        Ok(Some(match (busy, pages) {
+            (0, _) => "WAL checkpoint (TRUNCATE)".into(),
+            _ => "WAL checkpoint was held up by another reader of the file".into(),
+        }))
+    }
+
+    fn close(&mut self, keep: bool) -> Result<(), Failure> {
+        if keep {
+            return Ok(());
+        }
+        // The file is ours alone and fresh: it goes as a whole. An open handle keeps no name.
+        remove(&self.path);
+        if self.path.exists() {
+            return Err(Failure::fatal(format!("{} could not be removed", self.path.display())));
+        }
+        Ok(())
+    }
+}
+
+/// One loading connection.
+struct SqliteSession {
+    conn: Connection,
+    interrupt: Arc<InterruptHandle>,
+}
+
+struct SqliteCanceller(Arc<InterruptHandle>);
+
+impl Canceller for SqliteCanceller {
+    fn cancel(&self) {
+        self.0.interrupt();
+    }
+}
+
+impl Session for SqliteSession {
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(SqliteCanceller(Arc::clone(&self.interrupt)))
+    }
+
+    fn id(&self) -> Option<u64> {
+        None
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.conn.execute_batch("BEGIN").map_err(failure)
+    }
+
+    fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
+        let changes = match body {
+            Body::Text(sql) => self.conn.execute(sql, []).map_err(failure)?,
+            Body::Values { sql, values } => {
+                let mut statement = self.conn.prepare_cached(sql).map_err(failure)?;
+                for (index, value) in values.iter().enumerate() {
+                    statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
+                }
+                statement.raw_execute().map_err(failure)?
+            }
+            Body::Params { .. } | Body::Bulk { .. } | Body::File { .. } => {
+                return Err(Failure::fatal("this method is for servers of the MySQL family"));
+            }
+        };
+        Ok(Accepted { rows: changes as u64, note: None })
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.conn.execute_batch("COMMIT").map_err(failure)
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        if self.conn.is_autocommit() {
+            // SQLite takes a transaction back by itself when an interrupt ends a write.
+            return Ok(());
+        }
+        self.conn.execute_batch("ROLLBACK").map_err(failure)
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Null => ToSqlOutput::Borrowed(ValueRef::Null),
+            Self::Int(number) => ToSqlOutput::Borrowed(ValueRef::Integer(*number)),
+            // SQLite's integers are signed; what is larger is stored as a real, as SQLite does with such a literal.
+            Self::UInt(number) => match i64::try_from(*number) {
+                Ok(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
+                Err(_) => ToSqlOutput::Borrowed(ValueRef::Real(*number as f64)),
+            },
+            Self::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(*number)),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
+            Self::Bytes(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+        })
+    }
+}
+
+fn from_sqlite(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(text) => Value::Text(text.into()),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.into()),
+    }
+}
+
+fn failure(error: rusqlite::Error) -> Failure {
+    let code = error.sqlite_error().map(|error| i64::from(error.extended_code));
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => FailureKind::Retry,
+        Some(ErrorCode::DiskFull | ErrorCode::TooBig) => FailureKind::Full,
+        Some(ErrorCode::OperationInterrupted) => FailureKind::Cancelled,
+        _ => FailureKind::Fatal,
+    };
+    Failure { kind, code, message: error.to_string() }
+}

@@ -1,0 +1,190 @@
+//! The whole loop on a fake target with a fake clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rowcliff::error::exit;
+use rowcliff::plan::Sizes;
+use rowcliff::record::{Outcome, RunState};
+use rowcliff::target::FailureKind;
+
+use crate::support::fake::{Behaviour, FakeRun, failure};
+use crate::support::{record, samples};
+
+fn steady(micros: u64) -> Arc<Behaviour> {
+    Arc::new(move |_, rows| (Duration::from_micros(micros), Ok(rows)))
+}
+
+#[test]
+fn a_cliff_is_measured_where_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    // Ten statements a batch: 10 ms each up to 10,000 rows, 100 ms each after that.
+    let behaviour: Arc<Behaviour> =
+        Arc::new(|before, rows| (Duration::from_millis(if before < 10_000 { 10 } else { 100 }), Ok(rows)));
+    let result = FakeRun::default().run(directory.path(), &["autoinc"], behaviour);
+    let summary = result.summary.unwrap();
+    assert_eq!(summary.exit_code(), exit::OK);
+    let samples = samples(directory.path());
+    let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
+    let expected: Vec<f64> = (1..=20).map(|batch| if batch <= 10 { 0.1 } else { 1.0 }).collect();
+    assert_eq!(seconds, expected);
+    assert_eq!(samples[9].inserts_per_sec, Some(10_000.0));
+    assert_eq!(samples[10].inserts_per_sec, Some(1000.0));
+    assert_eq!(samples.iter().map(|sample| sample.table_rows).collect::<Vec<_>>(), (1..=20).map(|b| b * 1000).collect::<Vec<u64>>());
+    assert_eq!(samples[0].notes, "first");
+    assert_eq!(samples[10].p50_us.map(|micros| micros / 1000), Some(100));
+    assert_eq!(samples[10].max_us, Some(100_000));
+    let curve = &record(directory.path()).curves[0];
+    assert_eq!(curve.outcome, Outcome::Completed);
+    // The closing work is timed on its own and is in no batch.
+    assert_eq!(curve.closing_seconds, Some(7.0));
+    assert!((curve.load_seconds - 11.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_gap_is_known_from_the_second_batch_on_and_unknown_figures_are_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    let _ = FakeRun::default().run(directory.path(), &["autoinc"], steady(10)).summary.unwrap();
+    let samples = samples(directory.path());
+    assert_eq!(samples[0].gap_seconds, None);
+    assert_eq!(samples[1].gap_seconds, Some(0.0));
+    assert_eq!(samples[1].server_cpu_seconds, None);
+    let text = std::fs::read_to_string(directory.path().join("batches.csv")).unwrap();
+    assert!(text.lines().nth(2).unwrap().ends_with(",,,,,,,"), "{text}");
+}
+
+#[test]
+fn an_error_in_batch_3_ends_the_curve_and_the_next_one_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let statements = AtomicU64::new(0);
+    let behaviour: Arc<Behaviour> = Arc::new(move |_, rows| {
+        let answer = if statements.fetch_add(1, Ordering::SeqCst) == 25 {
+            Err(failure(FailureKind::Fatal, "out of luck"))
+        } else {
+            Ok(rows)
+        };
+        (Duration::from_millis(1), answer)
+    });
+    let result = FakeRun::default().run(directory.path(), &["autoinc", "uuid4"], behaviour);
+    let summary = result.summary.unwrap();
+    assert_eq!(summary.exit_code(), exit::FAILED);
+    let record = record(directory.path());
+    assert_eq!(record.curves[0].outcome, Outcome::Failed { code: Some(4711), message: "out of luck".into() });
+    assert_eq!((record.curves[0].batches, record.curves[0].table_rows), (2, 2000));
+    assert!(record.curves[0].table.is_some(), "the table of a failed curve is kept");
+    assert_eq!(record.curves[1].outcome, Outcome::Completed);
+    assert_eq!(record.curves[1].table, None);
+    assert_eq!(samples(directory.path()).len(), 2 + 20);
+    assert_eq!(result.seen.lock().unwrap().kept, [true, false]);
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_finished_and_counts_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let fake = FakeRun::default();
+    let interrupt = fake.interrupt.clone();
+    let behaviour: Arc<Behaviour> = Arc::new(move |before, rows| {
+        if before >= 4500 {
+            interrupt.ask();
+        }
+        (Duration::from_millis(1), Ok(rows))
+    });
+    let result = fake.run(directory.path(), &["autoinc", "uuid4"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::INTERRUPTED);
+    let record = record(directory.path());
+    assert_eq!(record.state, RunState::Interrupted);
+    assert_eq!(record.curves[0].outcome, Outcome::Interrupted);
+    assert_eq!(record.curves[1].outcome, Outcome::NotStarted);
+    let lines = samples(directory.path());
+    assert!(lines.len() == 4 || lines.len() == 5, "{} batches", lines.len());
+    assert_eq!(lines.len() as u64, record.curves[0].batches);
+    let seen = result.seen.lock().unwrap();
+    assert_eq!((seen.kept.as_slice(), seen.finished), ([true].as_slice(), 1));
+}
+
+#[test]
+fn rows_that_were_not_accepted_are_an_error_and_never_a_statistic() {
+    let directory = tempfile::tempdir().unwrap();
+    let behaviour: Arc<Behaviour> =
+        Arc::new(|before, rows| (Duration::from_millis(1), Ok(if before == 1500 { rows - 1 } else { rows })));
+    let result = FakeRun::default().run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
+    let Outcome::Failed { message, .. } = &record(directory.path()).curves[0].outcome else { panic!() };
+    assert!(message.contains("100") && message.contains("99"), "{message}");
+    assert_eq!(samples(directory.path()).len(), 1);
+}
+
+#[test]
+fn a_target_that_stores_nothing_is_found_by_the_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let fake = FakeRun { verify_rows: Some(10), ..FakeRun::default() };
+    let result = fake.run(directory.path(), &["autoinc"], steady(10));
+    // The fake target keeps a count and no values: the comparison has to say so.
+    assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
+    let Outcome::Failed { message, .. } = &record(directory.path()).curves[0].outcome else { panic!() };
+    assert!(message.contains("verification"), "{message}");
+}
+
+#[test]
+fn a_deadlock_sends_its_transaction_again_from_the_first_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let calls = AtomicU64::new(0);
+    // Transactions of 500 rows in statements of 100; the third statement of the second transaction deadlocks, twice.
+    let behaviour: Arc<Behaviour> = Arc::new(move |_, rows| {
+        let call = calls.fetch_add(1, Ordering::SeqCst);
+        let answer = if call == 7 || call == 10 { Err(failure(FailureKind::Retry, "deadlock")) } else { Ok(rows) };
+        (Duration::from_millis(1), answer)
+    });
+    let sizes = Sizes { rows: 3000, batch_rows: 1000, statement_rows: 100, commit_rows: 500 };
+    let result = FakeRun { sizes, ..FakeRun::default() }.run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
+    let samples = samples(directory.path());
+    assert_eq!(samples.iter().map(|sample| sample.retries.unwrap()).collect::<Vec<_>>(), [2, 0, 0]);
+    assert_eq!(samples[0].rows, 1000);
+    // What the deadlocks cost is in the batch that met them.
+    assert!(samples[0].seconds > samples[1].seconds);
+    let seen = result.seen.lock().unwrap();
+    assert_eq!((seen.rows, seen.rolled_back), (3000, 400));
+}
+
+#[test]
+fn a_deadlock_that_does_not_end_ends_the_curve() {
+    let directory = tempfile::tempdir().unwrap();
+    let behaviour: Arc<Behaviour> = Arc::new(|before, rows| {
+        let answer = if before >= 1000 { Err(failure(FailureKind::Retry, "deadlock")) } else { Ok(rows) };
+        (Duration::from_millis(1), answer)
+    });
+    let result = FakeRun::default().run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
+    assert_eq!(samples(directory.path()).len(), 1);
+}
+
+#[test]
+fn batches_larger_than_the_memory_for_them_are_sent_in_windows() {
+    for (commit_rows, connections) in [(100, 3), (1000, 1), (500, 2)] {
+        let directory = tempfile::tempdir().unwrap();
+        let sizes = Sizes { rows: 4000, batch_rows: 1000, statement_rows: 100, commit_rows };
+        let fake = FakeRun { sizes, connections, window_bytes: 4000, ..FakeRun::default() };
+        let result = fake.run(directory.path(), &["uuid4"], steady(1000));
+        assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
+        let samples = samples(directory.path());
+        assert_eq!(samples.len(), 4);
+        for sample in &samples {
+            assert_eq!((sample.rows, sample.statements), (1000, Some(10)), "commit {commit_rows}, {connections} connections");
+        }
+        assert_eq!(result.seen.lock().unwrap().rows, 4000);
+    }
+}
+
+#[test]
+fn repeats_are_interleaved() {
+    let directory = tempfile::tempdir().unwrap();
+    let fake = FakeRun { repeat: 2, ..FakeRun::default() };
+    let result = fake.run(directory.path(), &["autoinc", "uuid4"], steady(10));
+    assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
+    let mut order: Vec<(String, u32)> = samples(directory.path()).into_iter().map(|s| (s.key, s.repeat)).collect();
+    order.dedup();
+    let expected = [("autoinc", 1), ("uuid4:char32", 1), ("autoinc", 2), ("uuid4:char32", 2)];
+    assert_eq!(order, expected.map(|(key, repeat)| (key.to_owned(), repeat)));
+}

@@ -1,0 +1,8 @@
+//! One integration binary: each module is an area of `tests/run.sh`.
+
+mod cli;
+mod fake;
+mod mariadb;
+mod mysql;
+mod sqlite;
+mod support;

@@ -1,0 +1,324 @@
+//! A target that stores nothing and a clock that the test moves: the whole pipeline in milliseconds.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rowcliff::error::Error;
+use rowcliff::key::Key;
+use rowcliff::load::{Body, Method};
+use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, Sizes, TargetSpec};
+use rowcliff::record::Environment;
+use rowcliff::record::run::TargetRecord;
+use rowcliff::rows::{IndexOrder, Lookup, Value};
+use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Summary};
+use rowcliff::schema::{Dialect, Variant, default_columns};
+use rowcliff::target::engines::EngineTable;
+use rowcliff::target::{
+    Accepted, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict,
+};
+
+/// Time that only moves when a statement is sent.
+#[derive(Debug, Default)]
+pub struct FakeClock {
+    micros: AtomicU64,
+}
+
+impl FakeClock {
+    pub fn advance(&self, by: Duration) {
+        self.micros.fetch_add(by.as_micros() as u64, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Duration {
+        Duration::from_micros(self.micros.load(Ordering::SeqCst))
+    }
+
+    fn cpu(&self) -> Option<Duration> {
+        None
+    }
+
+    fn wall(&self) -> String {
+        format!("fake+{}us", self.micros.load(Ordering::SeqCst))
+    }
+}
+
+/// What a statement meets: it is given the rows already in the table and the rows of the statement, and says how long
+/// it takes and what the target answers.
+pub type Behaviour = dyn Fn(u64, u64) -> (Duration, Result<u64, Failure>) + Send + Sync;
+
+/// What the fake target has seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub rows: u64,
+    pub statements: u64,
+    pub opened: u64,
+    pub kept: Vec<bool>,
+    pub finished: u64,
+    /// Rows of transactions that were taken back.
+    pub rolled_back: u64,
+}
+
+pub struct FakeTarget {
+    pub clock: Arc<FakeClock>,
+    pub behaviour: Arc<Behaviour>,
+    pub seen: Arc<Mutex<Seen>>,
+}
+
+impl Target for FakeTarget {
+    fn describe(&mut self) -> Result<TargetRecord, Error> {
+        Ok(TargetRecord { flavour: "fake".into(), version: "1".into(), ..TargetRecord::default() })
+    }
+
+    fn judge(&mut self, _: &CurvePlan) -> Result<Verdict, Error> {
+        Ok(Verdict::runs())
+    }
+
+    fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        let mut seen = self.seen.lock().unwrap();
+        seen.rows = 0;
+        seen.opened += u64::from(!order.rehearsal);
+        let facts = TableFacts {
+            columns: default_columns(Dialect::Mysql, order.curve.cell.key, Variant::Standard),
+            flush_in_force: "fake=1".into(),
+            limits: Limits { statement_bytes: 1 << 24, ..Limits::default() },
+            ..TableFacts::new("`t`".into(), Dialect::Mysql)
+        };
+        Ok(Box::new(FakeTable {
+            facts,
+            clock: Arc::clone(&self.clock),
+            behaviour: Arc::clone(&self.behaviour),
+            seen: Arc::clone(&self.seen),
+            rehearsal: order.rehearsal,
+        }))
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.seen.lock().unwrap().finished += 1;
+        Ok(())
+    }
+}
+
+struct FakeTable {
+    facts: TableFacts,
+    clock: Arc<FakeClock>,
+    behaviour: Arc<Behaviour>,
+    seen: Arc<Mutex<Seen>>,
+    rehearsal: bool,
+}
+
+impl Table for FakeTable {
+    fn facts(&self) -> &TableFacts {
+        &self.facts
+    }
+
+    fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(FakeSession {
+            clock: Arc::clone(&self.clock),
+            behaviour: Arc::clone(&self.behaviour),
+            seen: Arc::clone(&self.seen),
+            rehearsal: self.rehearsal,
+            open_rows: None,
+        }))
+    }
+
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(NoCanceller)
+    }
+
+    fn count(&mut self) -> Result<Option<u64>, Failure> {
+        Ok(Some(self.seen.lock().unwrap().rows))
+    }
+
+    fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
+        Err(Failure::fatal("the fake target keeps no values"))
+    }
+
+    fn closing_work(&mut self) -> Result<Option<String>, Failure> {
+        self.clock.advance(Duration::from_secs(7));
+        Ok(Some("fake checkpoint".into()))
+    }
+
+    fn close(&mut self, keep: bool) -> Result<(), Failure> {
+        if !self.rehearsal {
+            self.seen.lock().unwrap().kept.push(keep);
+        }
+        Ok(())
+    }
+}
+
+struct NoCanceller;
+
+impl Canceller for NoCanceller {
+    fn cancel(&self) {}
+}
+
+struct FakeSession {
+    clock: Arc<FakeClock>,
+    behaviour: Arc<Behaviour>,
+    seen: Arc<Mutex<Seen>>,
+    rehearsal: bool,
+    open_rows: Option<u64>,
+}
+
+impl Session for FakeSession {
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(NoCanceller)
+    }
+
+    fn id(&self) -> Option<u64> {
+        None
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.open_rows = Some(0);
+        Ok(())
+    }
+
+    fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
+        let Body::Text(sql) = body else { panic!("the fake target takes text") };
+        let rows = sql.matches("),(").count() as u64 + 1;
+        if self.rehearsal {
+            return Ok(Accepted { rows, note: None });
+        }
+        let before = self.seen.lock().unwrap().rows;
+        let (took, answer) = (self.behaviour)(before, rows);
+        self.clock.advance(took);
+        let accepted = answer?;
+        let mut seen = self.seen.lock().unwrap();
+        seen.rows += accepted;
+        seen.statements += 1;
+        if let Some(open) = &mut self.open_rows {
+            *open += accepted;
+        }
+        Ok(Accepted { rows: accepted, note: None })
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.open_rows = None;
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        let mut seen = self.seen.lock().unwrap();
+        let open = self.open_rows.take().unwrap_or(0);
+        seen.rows -= open;
+        seen.rolled_back += open;
+        Ok(())
+    }
+}
+
+/// What a fake run is made of.
+pub struct FakeRun {
+    pub sizes: Sizes,
+    pub connections: u32,
+    pub repeat: u32,
+    pub verify_rows: Option<u64>,
+    pub window_bytes: u64,
+    pub interrupt: Interrupt,
+}
+
+impl Default for FakeRun {
+    fn default() -> Self {
+        Self {
+            sizes: Sizes { rows: 20_000, batch_rows: 1000, statement_rows: 100, commit_rows: 100 },
+            connections: 1,
+            repeat: 1,
+            verify_rows: Some(0),
+            window_bytes: 1 << 20,
+            interrupt: Interrupt::new(),
+        }
+    }
+}
+
+/// What came of it.
+pub struct FakeResult {
+    pub summary: Result<Summary, Error>,
+    pub seen: Arc<Mutex<Seen>>,
+    pub events: Vec<String>,
+}
+
+impl FakeRun {
+    /// Runs one cell for each key of `keys` into `directory`.
+    pub fn run(self, directory: &Path, keys: &[&str], behaviour: Arc<Behaviour>) -> FakeResult {
+        let clock = Arc::new(FakeClock::default());
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (engine, engine_entry) = EngineTable::built_in().resolve("innodb");
+        let mut curves = Vec::new();
+        for repeat in 1..=self.repeat {
+            for key in keys {
+                let key: Key = key.parse().unwrap();
+                let number = curves.len() + 1;
+                curves.push(CurvePlan {
+                    number,
+                    name: format!("fake innodb {key} flush=as-is insert c{} r{repeat}", self.connections),
+                    cell: Cell {
+                        target: 0,
+                        target_label: "fake".into(),
+                        engine: engine.clone(),
+                        engine_entry: engine_entry.clone(),
+                        key,
+                        flush: Flush::AsIs,
+                        method: Method::Insert,
+                        connections: self.connections,
+                        settings: Vec::new(),
+                    },
+                    repeat,
+                    sizes: self.sizes,
+                    unable: None,
+                });
+            }
+        }
+        let plan = Plan {
+            targets: vec![TargetSpec { label: "fake".into(), place: Place::Sqlite { path: None } }],
+            curves,
+            seed: 1,
+            uuid_rate: 60_000,
+            index_order: IndexOrder::Ascending,
+            schema: None,
+            payload_bytes: None,
+            verify_rows: self.verify_rows,
+            window_bytes: self.window_bytes,
+            keep: false,
+            strict: false,
+        };
+        let target = FakeTarget { clock: Arc::clone(&clock), behaviour, seen: Arc::clone(&seen) };
+        let mut events = Events::default();
+        let runner = Runner {
+            plan: &plan,
+            targets: vec![Box::new(target)],
+            clock,
+            interrupt: self.interrupt,
+            directory: RunDirectory::create(directory).unwrap(),
+            reporter: &mut events,
+            environment: Environment::default(),
+            command_line: Vec::new(),
+            run_id: "fake".into(),
+        };
+        let summary = runner.execute();
+        FakeResult { summary, seen, events: events.0 }
+    }
+}
+
+#[derive(Default)]
+struct Events(Vec<String>);
+
+impl Reporter for Events {
+    fn report(&mut self, event: &Event<'_>) {
+        self.0.push(match event {
+            Event::Started { .. } => "started".into(),
+            Event::Note(text) => format!("note {text}"),
+            Event::CurveStarted { .. } => "curve started".into(),
+            Event::Batch { sample, .. } => format!("batch {}", sample.batch),
+            Event::CurveEnded { .. } => "curve ended".into(),
+            Event::Finished { .. } => "finished".into(),
+        });
+    }
+}
+
+/// A failure of the target's.
+pub fn failure(kind: FailureKind, message: &str) -> Failure {
+    Failure { kind, code: Some(4711), message: message.into() }
+}

@@ -1,0 +1,59 @@
+//! What the areas share: the binary, directories, CSV, servers, and a fake target with a fake clock.
+
+pub mod fake;
+pub mod servers;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use rowcliff::record::store::{self, Samples};
+use rowcliff::record::{RunRecord, Sample};
+
+/// The program under test, with a state directory and a home of its own and no password from outside.
+pub fn rowcliff(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rowcliff"));
+    command
+        .env("XDG_STATE_HOME", home.join("state"))
+        .env("HOME", home)
+        .env_remove("MYSQL_PWD")
+        .env_remove("ROWCLIFF_PASSWORD")
+        .current_dir(home);
+    command
+}
+
+/// Runs the program with words.
+pub fn run(home: &Path, words: &[&str]) -> Output {
+    rowcliff(home).args(words).output().expect("the binary starts")
+}
+
+/// Output as text, both streams, for messages of failed assertions.
+pub fn text(output: &Output) -> String {
+    format!(
+        "exit {:?}\n--- stdout\n{}--- stderr\n{}",
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// What went to stderr.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What went to stdout.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The samples of a run, all of them readable.
+pub fn samples(run: &Path) -> Vec<Sample> {
+    let Samples { samples, problems } = store::read_batches(&run.join(store::BATCHES_FILE)).unwrap();
+    assert_eq!(problems, []);
+    samples
+}
+
+/// The record of a run.
+pub fn record(run: &Path) -> RunRecord {
+    store::read_run(run).unwrap()
+}
