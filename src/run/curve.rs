@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::{self, Cut, Measured};
+use super::batch::{self, Batch, Cut, Measured};
 use super::patience::patiently;
 use super::workers::{Crew, Watch};
 use super::{Event, Runner, mark, table_name, verify};
@@ -199,7 +199,16 @@ fn load_batches(
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
         let interrupt = runner.interrupt.clone();
         let clock = Arc::clone(&runner.clock);
-        let measured = batch::load(rows, cut, &ready.crew, &ready.encoder, &runner.clock, last_end, GRACE, &mut |_| {
+        let this = Batch {
+            rows,
+            cut,
+            crew: &ready.crew,
+            encoder: &ready.encoder,
+            clock: &runner.clock,
+            last_end,
+            grace: GRACE,
+        };
+        let measured = batch::load(this, &mut |_| {
             if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
                 table.keep_alive();
                 kept_alive = clock.now();

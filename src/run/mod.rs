@@ -320,7 +320,8 @@ pub fn new_run_id() -> String {
     format!("{stamp}_{:04x}", salt >> 48)
 }
 
-fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
+/// The record of a curve before anything is known but its plan.
+pub fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
     let cell = &curve.cell;
     CurveRecord {
         curve: curve.name.clone(),

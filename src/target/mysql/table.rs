@@ -11,7 +11,6 @@ use super::errors::failure;
 use super::globals::Globals;
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
-use crate::load::prepared::to_mysql;
 use crate::rows::{Lookup, Value};
 use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
 
@@ -41,8 +40,11 @@ pub enum Closing {
 /// never more than the connections asked for plus one are open, and another thread can end what it does.
 pub(super) struct Work {
     open: Option<(Conn, Arc<SocketHandle>)>,
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
 }
+
+/// Which session the work connection is, while it is open.
+type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
@@ -86,7 +88,7 @@ impl Work {
 
 /// Ends what the work connection does, if it does anything.
 struct WorkCanceller {
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
     control: SharedControl,
 }
 
@@ -127,22 +129,19 @@ impl Table for MysqlTable {
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
         let list = list.join(",");
-        let Some(first) = lookups.first() else { return Ok(Vec::new()) };
-        let conditions: Vec<String> =
-            first.columns.iter().map(|(column, _)| format!("{} = ?", quote_identifier(column))).collect();
-        let sql = format!(
-            "SELECT {list} FROM {} WHERE {} LIMIT {CANDIDATES}",
-            self.facts.quoted_name,
-            conditions.join(" AND ")
-        );
-        // One execution for each row, prepared once: what comes back belongs to the row that was asked for, whatever
-        // the collation of the key thinks of its order.
+        // One statement for each row: what comes back belongs to the row that was asked for, whatever the collation of
+        // the key thinks of its order. Literals, since bytes bound as parameters would be read in the connection's
+        // character set.
+        let sql = |lookup: &Lookup| {
+            let condition = lookup.condition(quote_identifier);
+            format!("SELECT {list} FROM {} WHERE {condition} LIMIT {CANDIDATES}", self.facts.quoted_name)
+        };
+        let statements: Vec<String> = lookups.iter().map(sql).collect();
         self.work.run(&self.control, |conn| {
-            let statement = conn.prep(&sql)?;
-            let mut found = Vec::with_capacity(lookups.len());
-            for lookup in lookups {
-                let values = lookup.columns.iter().map(|(_, value)| to_mysql(value)).collect();
-                let rows: Vec<Row> = conn.exec(&statement, Params::Positional(values))?;
+            let mut found = Vec::with_capacity(statements.len());
+            for sql in statements {
+                // The binary protocol, which keeps numbers numbers.
+                let rows: Vec<Row> = conn.exec(sql, Params::Empty)?;
                 found.push(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect());
             }
             Ok(found)
