@@ -3,10 +3,12 @@
 //! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
 
 pub mod batch;
+pub mod boundary;
 pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
+pub mod loading;
 pub mod patience;
 pub mod verify;
 pub mod workers;

@@ -1,6 +1,7 @@
 //! The table of one curve on a server of the MySQL family.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
@@ -13,6 +14,11 @@ use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use crate::rows::{Lookup, Value};
 use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
+
+/// Rows of one DELETE.
+const DELETE_ROWS: u64 = 20_000;
+/// How long the sessions of a lost client may take to end: their transactions are rolled back first.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(600);
 
 /// The table of one curve.
 pub struct MysqlTable {
@@ -148,6 +154,55 @@ impl Table for MysqlTable {
         })
     }
 
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(None) };
+        if !self.facts.limits.keeps_rows {
+            return Ok(None);
+        }
+        let sql = format!("SELECT MAX({}) FROM {}", quote_identifier(&column.name), self.facts.quoted_name);
+        lock(&self.control).first(&sql)
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
+        let condition = format!("{} > {id}", quote_identifier(&column.name));
+        self.delete(&condition)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        let conditions: Vec<String> =
+            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+        self.delete(&conditions.join(" OR "))
+    }
+
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
+        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+        if list.is_empty() {
+            return Ok(());
+        }
+        let sql = format!("SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({})", list.join(","));
+        let deadline = Instant::now() + ORPHAN_LIMIT;
+        loop {
+            let mut control = lock(&self.control);
+            let alive: Vec<u64> = control.rows(&sql)?;
+            if alive.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::fatal(format!(
+                    "session {} does not end (a long rollback?); end it at the server and run `rowcliff resume`",
+                    alive[0]
+                )));
+            }
+            for id in alive {
+                // Gone meanwhile is what is wanted.
+                let _ = control.execute(&format!("KILL {id}"));
+            }
+            drop(control);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
         match self.closing {
             Closing::Nothing => Ok(None),
@@ -188,6 +243,22 @@ impl Table for MysqlTable {
 }
 
 impl MysqlTable {
+    /// Removes rows in portions, so that no transaction grows beyond what the server takes.
+    fn delete(&mut self, condition: &str) -> Result<u64, Failure> {
+        let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETE_ROWS}", self.facts.quoted_name);
+        let mut removed = 0;
+        loop {
+            let portion = self.work.run(&self.control, |conn| {
+                conn.query_drop(&sql)?;
+                Ok(conn.affected_rows())
+            })?;
+            removed += portion;
+            if portion < DELETE_ROWS {
+                return Ok(removed);
+            }
+        }
+    }
+
     fn drop_table(&mut self) -> Result<(), Failure> {
         let sql = format!("DROP TABLE {}", self.facts.quoted_name);
         let name = self.name.clone();
