@@ -26,6 +26,8 @@ macro_rules! tests {
             no_connection_is_left_and_none_too_many_is_opened,
             rows_that_a_trigger_discards_are_found,
             check_changes_nothing,
+            a_killed_connection_takes_the_batch_back,
+            a_lock_wait_sends_its_transaction_again,
         );
     };
     ($family:expr; $($name:ident,)*) => {
@@ -59,11 +61,6 @@ impl Place {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
         self.home.path().join("r")
-    }
-
-    fn tables(&self, run_directory: &Path) -> Vec<String> {
-        let pattern = format!("rowcliff\\_{}\\_%", record(run_directory).run_id.replace('_', "\\_"));
-        connect(&self.socket).query(format!("SHOW TABLES LIKE '{pattern}'")).unwrap()
     }
 }
 
@@ -469,4 +466,105 @@ pub fn check_changes_nothing(family: Family) {
     let after: Vec<String> = conn.query("SHOW TABLES").unwrap();
     let own = |list: &[String]| list.iter().filter(|name| !name.starts_with("rowcliff")).count();
     assert_eq!(own(&before), own(&after));
+}
+
+/// Starts a run in the background and gives its table once `batches` of it are recorded.
+fn going(server: &OwnServer, home: &Path, words: &[&str], batches: usize) -> (std::process::Child, String) {
+    let child = rowcliff(home)
+        .args(["run", "--target", &server.target(), "--out", "r"])
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(home.join("r/batches.csv")).map_or(0, |text| text.lines().count()) < batches + 1 {
+        assert!(Instant::now() < deadline, "no batch within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (child, server.connect().query_first("SHOW TABLES LIKE 'rowcliff%'").unwrap().unwrap())
+}
+
+pub fn a_killed_connection_takes_the_batch_back(family: Family) {
+    let Some(server) = OwnServer::start(family, &[]) else { return };
+    for (engine, key) in
+        [("innodb", "autoinc"), ("innodb", "uuid4"), ("myisam", "uuid4:binary16"), ("myisam", "autoinc")]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let (child, table) = going(
+            &server,
+            home.path(),
+            &[
+                "--engine",
+                engine,
+                "--key",
+                key,
+                "--rows",
+                "80k",
+                "--batch-rows",
+                "20k",
+                "--statement-rows",
+                "100",
+                "--connections",
+                "3",
+                "--keep",
+            ],
+            1,
+        );
+        let mut conn = server.connect();
+        let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'INSERT INTO `rowcliff%' LIMIT 1";
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            assert!(Instant::now() < deadline, "no statement was seen");
+            if let Some(id) = conn.query_first::<u64, _>(sql).unwrap() {
+                conn.query_drop(format!("KILL {id}")).unwrap();
+                break;
+            }
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{engine} {key}: {}", text(&output));
+        let lines = samples(&home.path().join("r"));
+        assert_eq!(lines.iter().map(|line| line.table_rows).collect::<Vec<_>>(), [20_000, 40_000, 60_000, 80_000]);
+        assert_eq!(lines.iter().filter(|line| line.has_note("retried")).count(), 1, "{engine} {key}");
+        let column = if key == "autoinc" { "id2" } else { "uid" };
+        let counts: (u64, u64) =
+            conn.query_first(format!("SELECT COUNT(*), COUNT(DISTINCT {column}) FROM {table}")).unwrap().unwrap();
+        assert_eq!(counts, (80_000, 80_000), "{engine} {key}");
+        conn.query_drop(format!("DROP TABLE {table}")).unwrap();
+    }
+}
+
+pub fn a_lock_wait_sends_its_transaction_again(family: Family) {
+    let Some(server) = OwnServer::start(family, &["--innodb-lock-wait-timeout=1"]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let (child, table) = going(
+        &server,
+        home.path(),
+        &[
+            "--key",
+            "autoinc",
+            "--rows",
+            "60k",
+            "--batch-rows",
+            "20k",
+            "--statement-rows",
+            "100",
+            "--commit-rows",
+            "500",
+            "--connections",
+            "2",
+        ],
+        1,
+    );
+    let mut conn = server.connect();
+    // Holds the end of the index for longer than one lock wait.
+    conn.query_drop("BEGIN").unwrap();
+    conn.query_drop(format!("SELECT COUNT(*) FROM {table} FORCE INDEX (id2) WHERE id2 >= 0 FOR UPDATE")).unwrap();
+    std::thread::sleep(Duration::from_millis(1600));
+    conn.query_drop("ROLLBACK").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    let lines = samples(&home.path().join("r"));
+    assert!(lines.iter().map(|line| line.retries.unwrap()).sum::<u64>() >= 1, "{lines:?}");
+    assert_eq!(lines.last().unwrap().table_rows, 60_000);
 }
