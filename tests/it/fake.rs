@@ -168,7 +168,7 @@ fn batches_larger_than_the_memory_for_them_are_sent_in_windows() {
     for (commit_rows, connections) in [(100, 3), (1000, 1), (500, 2)] {
         let directory = tempfile::tempdir().unwrap();
         let sizes = Sizes { rows: 4000, batch_rows: 1000, statement_rows: 100, commit_rows };
-        let fake = FakeRun { sizes, connections, window_bytes: 4000, ..FakeRun::default() };
+        let fake = FakeRun { sizes, connections, window_bytes: 40_000, ..FakeRun::default() };
         let result = fake.run(directory.path(), &["uuid4"], steady(1000));
         assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
         let samples = samples(directory.path());
