@@ -26,6 +26,8 @@ macro_rules! tests {
             no_connection_is_left_and_none_too_many_is_opened,
             rows_that_a_trigger_discards_are_found,
             check_changes_nothing,
+            a_table_of_every_common_type_is_filled_and_compared,
+            what_cannot_be_filled_is_refused_by_name,
             a_killed_connection_takes_the_batch_back,
             a_lock_wait_sends_its_transaction_again,
         );
@@ -567,4 +569,96 @@ pub fn a_lock_wait_sends_its_transaction_again(family: Family) {
     let lines = samples(&home.path().join("r"));
     assert!(lines.iter().map(|line| line.retries.unwrap()).sum::<u64>() >= 1, "{lines:?}");
     assert_eq!(lines.last().unwrap().table_rows, 60_000);
+}
+
+/// Types that both families have.
+const EVERY_TYPE: &str = "CREATE TABLE {table} (
+  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  t TINYINT, tu TINYINT UNSIGNED NOT NULL, s SMALLINT, m MEDIUMINT, i INT UNSIGNED NOT NULL, b BIGINT, n BIGINT NOT NULL,
+  d DECIMAL(20,6), d0 DECIMAL(5,0) NOT NULL, f FLOAT, g DOUBLE NOT NULL,
+  da DATE, ti TIME(3), dt DATETIME(6) NOT NULL, ts TIMESTAMP NULL, y YEAR,
+  c CHAR(20) NOT NULL, v VARCHAR(300) CHARACTER SET utf8mb4, tt TINYTEXT, te TEXT NOT NULL, lt LONGTEXT,
+  bi BINARY(12), vb VARBINARY(40) NOT NULL, bl BLOB,
+  e ENUM('a','b','it''s') NOT NULL, se SET('x','y','z'), bo BOOLEAN NOT NULL, bt BIT(13), j JSON,
+  gen BIGINT AS (CHAR_LENGTH(te)) STORED,
+  UNIQUE KEY (n), KEY (s, da), KEY (v(10)), UNIQUE KEY (c)
+)";
+
+pub fn a_table_of_every_common_type_is_filled_and_compared(family: Family) {
+    let Some(place) = place(family) else { return };
+    let more = if family == Family::MariaDb { ", u UUID NOT NULL, i4 INET4, i6 INET6" } else { "" };
+    let schema = EVERY_TYPE.replace(",\n  gen", &format!("{more},\n  gen"));
+    std::fs::write(place.home.path().join("every.sql"), schema).unwrap();
+    let partitioned = "CREATE TABLE {table} (id BINARY(16) NOT NULL, d DATE NOT NULL, x INT, PRIMARY KEY (id, d)) {options} \
+        PARTITION BY RANGE (YEAR(d)) (PARTITION p0 VALUES LESS THAN (2012), PARTITION p1 VALUES LESS THAN MAXVALUE)";
+    std::fs::write(place.home.path().join("parts.sql"), partitioned).unwrap();
+    for (schema, key, order) in [
+        ("every.sql", "autoinc", "ascending"),
+        ("every.sql", "autoinc", "random"),
+        ("parts.sql", "uuid4:binary16", "ascending"),
+    ] {
+        let run_directory = place.finished(&[
+            "--schema",
+            schema,
+            "--key",
+            key,
+            "--index-order",
+            order,
+            "--method",
+            "insert,prepared,load-data",
+            "--rows",
+            "2k",
+            "--batch-rows",
+            "1k",
+            "--statement-rows",
+            "100",
+            "--connections",
+            "2",
+            "--payload-bytes",
+            "60",
+        ]);
+        for curve in record(&run_directory).curves {
+            assert_eq!(curve.outcome, Outcome::Completed, "{schema} {}", curve.curve);
+            let verification = curve.verification.unwrap();
+            assert_eq!((verification.compared_rows, verification.wrong_rows), (1000, 0), "{schema} {}", curve.curve);
+        }
+        std::fs::remove_dir_all(run_directory).unwrap();
+    }
+}
+
+pub fn what_cannot_be_filled_is_refused_by_name(family: Family) {
+    let Some(place) = place(family) else { return };
+    let cases = [
+        ("CREATE TABLE {table} (id TINYINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, v INT)", ["tinyint", "300"]),
+        ("CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, place POINT NOT NULL)", ["place", "point"]),
+        (
+            "CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, small TINYINT UNSIGNED NOT NULL UNIQUE)",
+            ["small", "256"],
+        ),
+        (
+            "CREATE TABLE {table} (id BINARY(16) PRIMARY KEY, d DATE NOT NULL) {options} PARTITION BY RANGE (YEAR(d)) (PARTITION a VALUES LESS THAN (2030))",
+            ["1503", "PRIMARY KEY"],
+        ),
+        ("CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, t TEXT {what})", ["{what}", "--schema"]),
+    ];
+    for (schema, expected) in cases {
+        std::fs::write(place.home.path().join("own.sql"), schema).unwrap();
+        let output = place.run(&["--schema", "own.sql", "--key", "autoinc", "--rows", "300", "--batch-rows", "300"]);
+        assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{schema}: {}", text(&output));
+        for word in expected {
+            assert!(
+                text(&output).to_lowercase().contains(&word.to_lowercase()),
+                "{schema}: no {word:?}: {}",
+                text(&output)
+            );
+        }
+        std::fs::remove_dir_all(place.home.path().join("r")).unwrap();
+    }
+    // One row fewer than the type has room for is taken.
+    std::fs::write(
+        place.home.path().join("own.sql"),
+        "CREATE TABLE {table} (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT)",
+    )
+    .unwrap();
+    place.finished(&["--schema", "own.sql", "--key", "autoinc", "--rows", "255", "--batch-rows", "255"]);
 }
