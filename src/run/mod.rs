@@ -10,6 +10,7 @@ pub mod directory;
 pub mod interrupt;
 pub mod loading;
 pub mod patience;
+pub mod stop;
 pub mod verify;
 pub mod workers;
 
