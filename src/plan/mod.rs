@@ -13,6 +13,7 @@ pub use place::{Place, Secret, ServerPlace, TargetSpec};
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::run::stop::StopRules;
 use crate::target::engines::Engine;
 
 /// A run, resolved: no default is left open, no flag is seen below.
@@ -36,6 +37,9 @@ pub struct Plan {
     pub verify_rows: Option<u64>,
     /// Memory for encoded rows.
     pub window_bytes: u64,
+    /// When a curve ends early.
+    #[serde(default)]
+    pub stop: StopRules,
     /// Whether tables of completed curves stay.
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.
