@@ -8,7 +8,7 @@ use std::time::Duration;
 use rowcliff::error::Error;
 use rowcliff::key::Key;
 use rowcliff::load::{Body, Method};
-use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, Sizes, TargetSpec};
+use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, ScratchPlan, Sizes, TargetSpec};
 use rowcliff::record::Environment;
 use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
@@ -264,6 +264,7 @@ impl FakeRun {
                         method: Method::Insert,
                         connections: self.connections,
                         settings: Vec::new(),
+                        cache_bytes: None,
                     },
                     repeat,
                     sizes: self.sizes,
@@ -281,6 +282,8 @@ impl FakeRun {
             payload_bytes: None,
             verify_rows: self.verify_rows,
             window_bytes: self.window_bytes,
+            scratch: ScratchPlan::default(),
+            settle_seconds: 0.0,
             keep: false,
             strict: false,
         };
