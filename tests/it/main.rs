@@ -4,5 +4,6 @@ mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
+mod scratch;
 mod sqlite;
 mod support;
