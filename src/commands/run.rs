@@ -75,6 +75,13 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     let mut stderr = Vec::new();
     match crate::render::input::load(&[directory.to_owned()]) {
         Ok(input) => {
+            if compares_engines(plan) {
+                let text = crate::render::show::defaults_in_force(&summary.record);
+                stdout.push_str(&text);
+                if !text.is_empty() {
+                    stdout.push('\n');
+                }
+            }
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
@@ -93,6 +100,13 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     stderr.extend(last_words(&summary.record, directory, plan));
     stderr.extend(summary.errors.iter().cloned());
     Output { stdout, stderr, exit: summary.exit_code() }
+}
+
+/// Whether several engines are compared, each with the cache that it has by default.
+fn compares_engines(plan: &Plan) -> bool {
+    let mut cells = plan.curves.iter().map(|curve| &curve.cell);
+    let first = cells.next().map(|cell| &cell.engine);
+    cells.any(|cell| Some(&cell.engine) != first && cell.cache_bytes.is_none())
 }
 
 /// What was left out or left behind, and what to do about it.

@@ -35,11 +35,14 @@ pub enum Closing {
     Flush,
 }
 
+/// The session that does something long at the moment, by its id, and its socket.
+type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>;
+
 /// A connection for what may take long (count, look-ups, drop). It is open only while no loading connection is, so that
 /// never more than the connections asked for plus one are open, and another thread can end what it does.
 pub(super) struct Work {
     open: Option<(Conn, Arc<SocketHandle>)>,
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
 }
 
 impl Work {
@@ -84,7 +87,7 @@ impl Work {
 
 /// Ends what the work connection does, if it does anything.
 struct WorkCanceller {
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
     control: SharedControl,
 }
 

@@ -94,7 +94,10 @@ impl Binary {
         }
         let package = match self.flavour {
             Flavour::MariaDb => {
-                format!("; install the package that brings it (mariadb-plugin-{})", plugin.trim_start_matches("ha_"))
+                format!(
+                    "; where MariaDB still has it, a package like mariadb-plugin-{} brings it",
+                    plugin.trim_start_matches("ha_")
+                )
             }
             Flavour::MySql => String::new(),
         };

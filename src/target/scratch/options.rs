@@ -85,9 +85,15 @@ pub fn loose(name: &str, value: &str) -> String {
     format!("--loose-{}={value}", name.trim_start_matches("loose_"))
 }
 
-/// The words that make a data directory, for the server itself or for its script. Options of the user's take part, since
-/// some of them (innodb_page_size) are for good; those of engines that are not loaded yet are passed over.
-pub fn for_initialise(binary: &Binary, plan: &ScratchPlan, data: &Path, prefix: Option<Option<&Path>>) -> Vec<String> {
+/// The words that make a data directory, for the server itself or for its script. All settings take part, since some of
+/// them (innodb_page_size) are for good; those of engines that are not loaded yet are passed over.
+pub fn for_initialise(
+    binary: &Binary,
+    plan: &ScratchPlan,
+    data: &Path,
+    prefix: Option<Option<&Path>>,
+    wanted: &Wanted,
+) -> Vec<String> {
     let mut words = vec![first(plan)];
     words.extend(as_root());
     words.push(format!("--datadir={}", data.display()));
@@ -100,7 +106,7 @@ pub fn for_initialise(binary: &Binary, plan: &ScratchPlan, data: &Path, prefix: 
             }
         }
     }
-    words.extend(plan.options.iter().map(|(name, value)| loose(name, value)));
+    words.extend(plan.options.iter().chain(&wanted.variables).map(|(name, value)| loose(name, value)));
     words
 }
 

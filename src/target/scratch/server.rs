@@ -135,7 +135,17 @@ impl Server {
     }
 
     /// Ends it in good order and keeps its data and its error log.
-    pub fn end(mut self) {
+    ///
+    /// # Errors
+    /// It had ended by itself: with what its error log says.
+    pub fn end(mut self) -> Result<(), Failure> {
+        if self.process.has_ended() {
+            let status = self.process.end();
+            self.ended = true;
+            self.folder.leave();
+            let (said, whole) = (quote(&self.log), whole_log(&self.log));
+            return Err(Failure::fatal(format!("the server had ended by itself ({status}): {said}; {whole}")));
+        }
         self.process.ask_to_end();
         let mut hurried: Option<Duration> = None;
         self.process.wait_until(&mut |waited| {
@@ -147,6 +157,7 @@ impl Server {
         self.process.end();
         self.ended = true;
         self.folder.leave();
+        Ok(())
     }
 }
 
@@ -166,7 +177,7 @@ fn initialise(order: &ServerOrder<'_>, folder: &Folder, log: &Path) -> Result<()
     let prefix = script.as_ref().map(|(_, prefix)| prefix.as_deref());
     let program = script.as_ref().map_or(&order.binary.path, |(path, _)| path);
     let mut command = Command::new(program);
-    command.args(options::for_initialise(order.binary, order.plan, &folder.data(), prefix));
+    command.args(options::for_initialise(order.binary, order.plan, &folder.data(), prefix, order.wanted));
     if order.binary.flavour == Flavour::MariaDb {
         command.env("TMPDIR", folder.tmp());
     }

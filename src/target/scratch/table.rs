@@ -105,8 +105,7 @@ impl Table for ScratchTable {
         let closed = self.inner.close(true);
         let Some(server) = self.server.take() else { return closed };
         if keep {
-            server.end();
-            return closed;
+            return server.end().and(closed);
         }
         server.discard()
     }
