@@ -246,6 +246,14 @@ impl Loader {
         lower(&mut statement_rows, limits.transaction_rows, &mut notes, |rows| {
             format!("statements carry {rows} rows: a transaction takes no more here")
         });
+        let connections = u64::from(connections.max(1));
+        let in_memory = self.memory_of_row(row).max(1);
+        lower(&mut statement_rows, (window_bytes / in_memory / connections).max(1), &mut notes, |rows| {
+            format!(
+                "statements carry {rows} rows: one for each connection has to fit into --window-bytes {}",
+                human_bytes(window_bytes)
+            )
+        });
         let mut commit_rows = sizes.commit_rows.max(statement_rows);
         if sizes.commit_rows == sizes.statement_rows {
             // One statement was to be one transaction, and stays so.
@@ -260,9 +268,7 @@ impl Loader {
                 human_bytes(limits.transaction_bytes)
             )
         });
-        let in_memory = self.memory_of_row(row);
-        let window_rows =
-            (window_bytes / in_memory.max(1)).max(statement_rows * u64::from(connections.max(1))).min(sizes.batch_rows);
+        let window_rows = (window_bytes / in_memory).max(statement_rows * connections).min(sizes.batch_rows);
         Ok(Fitted { statement_rows, commit_rows, window_rows, notes })
     }
 

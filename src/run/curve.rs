@@ -3,28 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::{self, Cut, Measured};
+use super::loading::load_batches;
 use super::patience::patiently;
-use super::workers::{Crew, Watch};
+use super::workers::Crew;
 use super::{Event, Runner, mark, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
-use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
+use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
 use crate::target::{Failure, FailureKind, Session, Table, TableOrder};
 use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
-const GRACE: Duration = Duration::from_secs(6);
+pub const GRACE: Duration = Duration::from_secs(6);
 /// How long a DROP TABLE and what belongs to it may take.
 pub const CLOSE_LIMIT: Duration = Duration::from_secs(600);
 /// Rows of the statement with which a cell is tried.
 const TRIAL_ROWS: u64 = 10;
-/// How often the control connection is used so that it stays open.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
-
 /// Runs the curve at `index` of the plan, and writes what became of it into the record.
 ///
 /// # Errors
@@ -161,11 +158,15 @@ pub fn try_statement(whole: &Plan, plan: &CurvePlan, table: &mut dyn Table) -> R
 }
 
 /// What a curve needs beside its table.
-struct Ready {
-    source: Arc<RowSource>,
-    encoder: Arc<dyn Encode>,
-    fitted: Fitted,
-    crew: Crew,
+pub struct Ready {
+    /// Its rows.
+    pub source: Arc<RowSource>,
+    /// Their encoding.
+    pub encoder: Arc<dyn Encode>,
+    /// The sizes really used.
+    pub fitted: Fitted,
+    /// The loading connections.
+    pub crew: Crew,
 }
 
 fn prepare(runner: &Runner<'_>, plan: &CurvePlan, table: &mut dyn Table) -> Result<Ready, Failure> {
@@ -195,131 +196,9 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
     }
 }
 
-fn load_batches(
-    runner: &mut Runner<'_>,
-    entry: &mut CurveRecord,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-    ready: &mut Ready,
-) -> Result<Outcome, Error> {
-    let sizes = plan.sizes;
-    let cut = Cut {
-        statement_rows: ready.fitted.statement_rows,
-        commit_rows: ready.fitted.commit_rows,
-        window_rows: ready.fitted.window_rows,
-        connections: u64::from(plan.cell.connections),
-    };
-    let sample_notes = table.facts().sample_notes.clone();
-    let mut samples: Vec<Sample> = Vec::new();
-    let mut last_end = None;
-    let mut kept_alive = runner.clock.now();
-    for batch in 1..=sizes.batches() {
-        if runner.interrupt.is_asked() {
-            return Ok(Outcome::Interrupted);
-        }
-        let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        let interrupt = runner.interrupt.clone();
-        let clock = Arc::clone(&runner.clock);
-        let measured = batch::load(rows, cut, &ready.crew, &ready.encoder, &runner.clock, last_end, GRACE, &mut |_| {
-            if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
-                table.keep_alive();
-                kept_alive = clock.now();
-            }
-            if interrupt.is_asked() { Watch::Cancel } else { Watch::Wait }
-        });
-        if let Some(outcome) = unfinished(&measured, runner, table) {
-            return Ok(outcome);
-        }
-        last_end = Some(measured.ended);
-        if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
-            table.keep_alive();
-            kept_alive = clock.now();
-        }
-        let sample = sample(entry, batch, &sizes, &measured, &sample_notes);
-        if let Some(note) = &measured.note {
-            let note = format!("the server noted: {note}");
-            if !entry.notes.contains(&note) {
-                entry.notes.push(note);
-            }
-        }
-        runner.directory.append(&sample)?;
-        entry.batches = batch;
-        entry.table_rows = sample.table_rows;
-        entry.load_seconds += sample.seconds;
-        samples.push(sample);
-        if let Some(sample) = samples.last() {
-            runner.reporter.report(&Event::Batch { sample, samples: &samples, batches: sizes.batches() });
-        }
-    }
-    Ok(Outcome::Completed)
-}
-
-/// What becomes of a curve whose batch is not whole.
-fn unfinished(measured: &Measured, runner: &Runner<'_>, table: &mut dyn Table) -> Option<Outcome> {
-    if measured.cancelled || runner.interrupt.is_asked() && measured.failure.is_some() {
-        return Some(Outcome::Interrupted);
-    }
-    let failure = measured.failure.as_ref()?;
-    if failure.kind == FailureKind::Full {
-        return Some(match table.count() {
-            Ok(Some(rows)) => Outcome::Full { rows, message: failure.to_string() },
-            Ok(None) => failed(failure),
-            Err(count) => failed(&Failure::fatal(format!("{failure}; and the rows could not be counted: {count}"))),
-        });
-    }
-    Some(failed(failure))
-}
-
-fn failed(failure: &Failure) -> Outcome {
+/// A failure as an outcome.
+pub fn failed(failure: &Failure) -> Outcome {
     Outcome::Failed { code: failure.code, message: failure.message.clone() }
-}
-
-fn sample(
-    entry: &CurveRecord,
-    batch: u64,
-    sizes: &crate::plan::Sizes,
-    measured: &Measured,
-    notes: &[String],
-) -> Sample {
-    let seconds = measured.sending.as_secs_f64();
-    let mut words: Vec<&str> = Vec::new();
-    if batch == 1 {
-        words.push("first");
-    }
-    words.extend(notes.iter().map(String::as_str));
-    let quantile = |q: f64| (!measured.latency.is_empty()).then(|| measured.latency.value_at_quantile(q));
-    Sample {
-        curve: entry.curve.clone(),
-        target: entry.target.clone(),
-        engine: entry.engine.clone(),
-        key: entry.key.clone(),
-        flush: entry.flush.clone(),
-        flush_in_force: entry.flush_in_force.clone(),
-        settings: entry.settings.clone(),
-        method: entry.method.clone(),
-        connections: entry.connections,
-        statement_rows: entry.statement_rows,
-        commit_rows: entry.commit_rows,
-        repeat: entry.repeat,
-        batch,
-        table_rows: batch * sizes.batch_rows,
-        rows: measured.rows,
-        seconds,
-        // Three decimals: finer than any clock here, and no more digits than a reader wants.
-        inserts_per_sec: (seconds > 0.0).then(|| (measured.rows as f64 / seconds * 1e3).round() / 1e3),
-        started_at: measured.started_at.clone(),
-        encode_seconds: Some(measured.encoding.as_secs_f64()),
-        gap_seconds: measured.gap.map(|gap| gap.as_secs_f64()),
-        statements: Some(measured.statements),
-        retries: Some(measured.retries),
-        p50_us: quantile(0.5),
-        p99_us: quantile(0.99),
-        p999_us: quantile(0.999),
-        max_us: (measured.statements > 0).then(|| u64::try_from(measured.longest.as_micros()).unwrap_or(u64::MAX)),
-        client_cpu_seconds: measured.client_cpu.map(|cpu| cpu.as_secs_f64()),
-        notes: words.join(" "),
-        ..Sample::default()
-    }
 }
 
 /// The end of a curve that loaded something: closing work, count, comparison.

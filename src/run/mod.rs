@@ -3,11 +3,14 @@
 //! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
 
 pub mod batch;
+pub mod boundary;
 pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
+pub mod loading;
 pub mod patience;
+pub mod stop;
 pub mod verify;
 pub mod workers;
 
@@ -341,7 +344,8 @@ pub fn new_run_id() -> String {
     format!("{stamp}_{:04x}", salt >> 48)
 }
 
-fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
+/// The record of a curve before anything is known but its plan.
+pub fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
     let cell = &curve.cell;
     CurveRecord {
         curve: curve.name.clone(),

@@ -151,6 +151,11 @@ impl Crew {
         Self { workers, done }
     }
 
+    /// No workers.
+    pub fn empty() -> Self {
+        Self { workers: Vec::new(), done: channel().1 }
+    }
+
     /// Number of workers.
     pub fn len(&self) -> usize {
         self.workers.len()

@@ -187,6 +187,11 @@ impl TableFacts {
             sample_notes: Vec::new(),
         }
     }
+
+    /// The column that the database counts by itself.
+    pub fn auto_increment(&self) -> Option<&Column> {
+        self.columns.iter().find(|column| column.auto_increment)
+    }
 }
 
 /// What limits a statement and a transaction.
@@ -244,6 +249,31 @@ pub trait Table: Send {
     /// # Errors
     /// What the target said.
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure>;
+
+    /// The highest value of the AUTO_INCREMENT column; `None` where the table has none, or no row.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn max_id(&mut self) -> Result<Option<u64>, Failure>;
+
+    /// Removes the rows whose AUTO_INCREMENT value is above `id`. Gives their number.
+    ///
+    /// # Errors
+    /// What the target said, or that the engine cannot delete.
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure>;
+
+    /// Removes the rows that the look-ups find, each of which finds one at most. Gives their number.
+    ///
+    /// # Errors
+    /// What the target said, or that the engine cannot delete.
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure>;
+
+    /// Ends sessions of this run that its client has left, and waits until they are gone: a server goes on with the
+    /// statement of a client that is no longer there.
+    ///
+    /// # Errors
+    /// What the target said, or that they do not go away.
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure>;
 
     /// The closing work of the curve (a checkpoint): the caller times it. Says what it did; `None` when there is none.
     ///

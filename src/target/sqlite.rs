@@ -343,6 +343,36 @@ impl Table for SqliteTable {
         Ok(found)
     }
 
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(None) };
+        let sql = format!("SELECT MAX({}) FROM {}", quote_identifier(&column.name), self.facts.quoted_name);
+        let id: Option<i64> = self.control.query_row(&sql, [], |row| row.get(0)).map_err(failure)?;
+        Ok(id.and_then(|id| u64::try_from(id).ok()))
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
+        let sql = format!("DELETE FROM {} WHERE {} > {id}", self.facts.quoted_name, quote_identifier(&column.name));
+        Ok(self.control.execute(&sql, []).map_err(failure)? as u64)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        let conditions: Vec<String> =
+            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+        // Few terms in one statement: SQLite's parser has a limit on the depth of an expression.
+        let mut removed = 0;
+        for group in conditions.chunks(100) {
+            let sql = format!("DELETE FROM {} WHERE {}", self.facts.quoted_name, group.join(" OR "));
+            removed += self.control.execute(&sql, []).map_err(failure)? as u64;
+        }
+        Ok(removed)
+    }
+
+    fn end_sessions(&mut self, _: &[u64]) -> Result<(), Failure> {
+        // A connection in this process is gone when it is dropped, and a process takes its connections with it.
+        Ok(())
+    }
+
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
         if self.facts.variables.get("journal_mode").is_none_or(|mode| mode != "wal") {
             return Ok(None);

@@ -168,7 +168,7 @@ fn batches_larger_than_the_memory_for_them_are_sent_in_windows() {
     for (commit_rows, connections) in [(100, 3), (1000, 1), (500, 2)] {
         let directory = tempfile::tempdir().unwrap();
         let sizes = Sizes { rows: 4000, batch_rows: 1000, statement_rows: 100, commit_rows };
-        let fake = FakeRun { sizes, connections, window_bytes: 4000, ..FakeRun::default() };
+        let fake = FakeRun { sizes, connections, window_bytes: 40_000, ..FakeRun::default() };
         let result = fake.run(directory.path(), &["uuid4"], steady(1000));
         assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
         let samples = samples(directory.path());
@@ -194,4 +194,44 @@ fn repeats_are_interleaved() {
     order.dedup();
     let expected = [("autoinc", 1), ("uuid4:char32", 1), ("autoinc", 2), ("uuid4:char32", 2)];
     assert_eq!(order, expected.map(|(key, repeat)| (key.to_owned(), repeat)));
+}
+
+#[test]
+fn a_lost_connection_takes_the_batch_back_to_its_boundary() {
+    let directory = tempfile::tempdir().unwrap();
+    let calls = AtomicU64::new(0);
+    let behaviour: Arc<Behaviour> = Arc::new(move |_, rows| {
+        let lost = calls.fetch_add(1, Ordering::SeqCst) == 25;
+        (Duration::from_millis(1), if lost { Err(failure(FailureKind::Lost, "gone away")) } else { Ok(rows) })
+    });
+    let result = FakeRun::default().run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
+    let samples = samples(directory.path());
+    assert_eq!(samples.len(), 20);
+    let marked: Vec<u64> =
+        samples.iter().filter(|sample| sample.has_note("retried")).map(|sample| sample.batch).collect();
+    assert_eq!(marked, [3]);
+    // Its seconds are those of the attempt that succeeded.
+    assert_eq!(samples[2].seconds, samples[1].seconds);
+    assert!(!samples[2].counts_for_baseline());
+    let seen = result.seen.lock().unwrap();
+    assert_eq!((seen.rows, seen.taken_back.as_slice()), (20_000, [500].as_slice()));
+    assert!(
+        result.events.iter().any(|event| event.contains("gone away") && event.contains("2000")),
+        "{:?}",
+        result.events
+    );
+}
+
+#[test]
+fn a_connection_that_is_lost_every_time_ends_the_curve() {
+    let directory = tempfile::tempdir().unwrap();
+    let behaviour: Arc<Behaviour> = Arc::new(|before, rows| {
+        let answer = if before >= 2500 { Err(failure(FailureKind::Lost, "gone away")) } else { Ok(rows) };
+        (Duration::from_millis(1), answer)
+    });
+    let result = FakeRun::default().run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
+    assert_eq!(samples(directory.path()).len(), 2);
+    assert_eq!(result.seen.lock().unwrap().taken_back, [500, 500, 500]);
 }

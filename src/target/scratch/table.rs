@@ -89,6 +89,22 @@ impl Table for ScratchTable {
         self.inner.fetch(columns, lookups)
     }
 
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        self.inner.max_id()
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        self.inner.remove_beyond(id)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        self.inner.remove(lookups)
+    }
+
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
+        self.inner.end_sessions(ids)
+    }
+
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
         match self.checkpoint.clone() {
             Some(checkpoint) => self.checkpoint(&checkpoint),

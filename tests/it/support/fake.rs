@@ -57,8 +57,10 @@ pub struct Seen {
     pub opened: u64,
     pub kept: Vec<bool>,
     pub finished: u64,
-    /// Rows of transactions that were taken back.
+    /// Rows of transactions that were rolled back.
     pub rolled_back: u64,
+    /// Rows that each way back to a boundary removed.
+    pub taken_back: Vec<u64>,
 }
 
 pub struct FakeTarget {
@@ -134,6 +136,27 @@ impl Table for FakeTable {
 
     fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         Err(Failure::fatal("the fake target keeps no values"))
+    }
+
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let rows = self.seen.lock().unwrap().rows;
+        Ok((self.facts.auto_increment().is_some() && rows > 0).then_some(rows))
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let mut seen = self.seen.lock().unwrap();
+        let removed = seen.rows - id;
+        seen.rows = id;
+        seen.taken_back.push(removed);
+        Ok(removed)
+    }
+
+    fn remove(&mut self, _: &[Lookup]) -> Result<u64, Failure> {
+        Err(Failure::fatal("the fake target keeps no keys"))
+    }
+
+    fn end_sessions(&mut self, _: &[u64]) -> Result<(), Failure> {
+        Ok(())
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
