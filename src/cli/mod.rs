@@ -39,13 +39,18 @@ Examples:
       embedded SQLite, both keys, within a minute
   rowcliff run --target 'mysql://root@localhost/test?socket=/run/mysqld/mysqld.sock' \\
       --engine innodb,myisam --key autoinc,uuid4 --flush 0,1,2 --rows 300M
+  rowcliff run --target scratch --engine innodb,rocksdb --cache 1G --rows 100M
+      servers of rowcliff's own, fresh for every curve
+  rowcliff run --target scratch --vary innodb_buffer_pool_size=64M,256M,1G --rows 50M
+      a cache study
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
 
 /// The options of `run` and `check`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Where rows go: sqlite[:PATH], mysql://USER@HOST:PORT/DB or mysql://USER@localhost/DB?socket=PATH. Repeatable
+    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
+    /// mysql://USER@localhost/DB?socket=PATH. Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,
 
@@ -60,6 +65,34 @@ pub struct RunArgs {
     /// Flush settings, as a comma list: 0, 1, 2 (as innodb_flush_log_at_trx_commit), as-is, or NAME=VALUE[+NAME=VALUE]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "as-is")]
     pub flush: Vec<String>,
+
+    /// The same cache for every engine, through the variable that the engine table names
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub cache: Option<u64>,
+
+    /// A server variable (SQLite: a pragma) and the values to compare, as in innodb_buffer_pool_size=64M,1G. Repeatable
+    #[arg(long, value_name = "NAME=LIST")]
+    pub vary: Vec<String>,
+
+    /// An option for the servers that rowcliff starts. Repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub server_option: Vec<String>,
+
+    /// An option file for the servers that rowcliff starts, the only one that they read
+    #[arg(long, value_name = "FILE")]
+    pub server_config: Option<PathBuf>,
+
+    /// Where the servers that rowcliff starts keep their data. Below the run's directory
+    #[arg(long, value_name = "DIR")]
+    pub scratch_dir: Option<PathBuf>,
+
+    /// A TOML file that adds engines to the engine table, or overrides them
+    #[arg(long, value_name = "FILE")]
+    pub engine_file: Option<PathBuf>,
+
+    /// The most to wait, before a curve, for what the last one left a server to do; 0 does not wait
+    #[arg(long, value_name = "DURATION", value_parser = parse_wait, default_value = "5m", allow_negative_numbers = true)]
+    pub settle: Duration,
 
     /// How rows travel, as a comma list
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "insert")]
@@ -255,6 +288,11 @@ fn parse_positive(text: &str) -> Result<f64, String> {
 fn parse_count(text: &str) -> Result<u32, String> {
     let count = units::parse_rows(text)?;
     u32::try_from(count).map_err(|_| format!("{text} is too large; the most is {}", u32::MAX))
+}
+
+/// A duration, or 0 for none.
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { units::parse_duration(text) }
 }
 
 #[cfg(test)]

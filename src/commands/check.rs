@@ -1,6 +1,7 @@
 //! `rowcliff check`: connects, reads, and says what `run` with the same options would do.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Output;
 use crate::cli::RunArgs;
@@ -22,10 +23,16 @@ use crate::units::{grouped, human_bytes, human_rows};
 /// # Errors
 /// Wrong usage, or no target can be reached.
 pub fn run(args: &RunArgs) -> Result<Output, Error> {
-    let resolved = plan::resolve(args, &EngineTable::built_in())?;
+    let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
     let plan = &resolved.plan;
     let here = args.out.clone().unwrap_or_else(|| "rowcliff-runs".into());
-    let opening = Opening { plan, secrets: &resolved.secrets, mode: Mode::ReadsOnly, directory: &here };
+    let opening = Opening {
+        plan,
+        secrets: &resolved.secrets,
+        mode: Mode::ReadsOnly,
+        directory: &here,
+        asked_to_end: Arc::new(|| false),
+    };
     let mut targets = registry::open(&opening)?;
     let mut stdout = String::new();
     let mut unreachable = Vec::new();
@@ -97,7 +104,13 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
 fn verdict(curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {
     match &curve.unable {
         Some(why) => Ok(Verdict::Unable { why: why.clone() }),
-        None => targets[curve.cell.target].judge(curve),
+        None => Ok(match targets[curve.cell.target].judge(curve)? {
+            Verdict::Runs { mut notes } => {
+                notes.extend(curve.cell.cache_note());
+                Verdict::Runs { notes }
+            }
+            other => other,
+        }),
     }
 }
 

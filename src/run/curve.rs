@@ -14,6 +14,7 @@ use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
 use crate::target::{Failure, FailureKind, Session, Table, TableOrder};
+use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
 pub const GRACE: Duration = Duration::from_secs(6);
@@ -46,6 +47,7 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
         directory: &directory,
         rehearsal: false,
     };
+    settle(runner, &mut record.curves[index], plan.cell.target);
     let opened = runner.targets[plan.cell.target].open(&order);
     let ended = match opened {
         Ok(table) => load_table(runner, record, index, table),
@@ -61,6 +63,25 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     runner.directory.save(record)?;
     runner.reporter.report(&Event::CurveEnded { curve: &record.curves[index] });
     Ok(())
+}
+
+/// Waits until the target has done what the curves before left it to do, so that this one does not pay for it.
+fn settle(runner: &mut Runner<'_>, entry: &mut CurveRecord, target: usize) {
+    let limit = Duration::from_secs_f64(runner.plan.settle_seconds);
+    let started = runner.clock.now();
+    let interrupt = runner.interrupt.clone();
+    let Some(settled) = runner.targets[target].settle(limit, &|| interrupt.is_asked()) else { return };
+    let seconds = runner.clock.now().saturating_sub(started).as_secs_f64();
+    entry.settle_seconds = Some(seconds);
+    let waited = format!("waited {} for {}", human_seconds(seconds), settled.what);
+    entry.notes.push(match &settled.gave_up {
+        None => waited,
+        Some(left) => {
+            let note = format!("{waited} and gave up: {left}; this curve shares the server with that");
+            runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+            note
+        }
+    });
 }
 
 fn load_table(

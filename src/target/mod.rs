@@ -7,11 +7,13 @@
 pub mod engines;
 pub mod mysql;
 pub mod registry;
+pub mod scratch;
 pub mod sqlite;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::load::Body;
@@ -43,11 +45,35 @@ pub trait Target {
     /// What the target said; nothing of the curve is left behind.
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure>;
 
+    /// Cells of one group can share what a trial needs (a server that is started for it): they are tried one after the
+    /// other.
+    fn trial_group(&self, _curve: &CurvePlan) -> usize {
+        0
+    }
+
+    /// The trials are over: what was started for them alone ends.
+    fn trials_done(&mut self) {}
+
+    /// Waits, before a curve, for what the curves before it left the server to do, at most `limit`, and no longer than
+    /// `asked_to_end` says no. `None` where there was nothing to wait for.
+    fn settle(&mut self, _limit: Duration, _asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
+        None
+    }
+
     /// Ends everything the target itself started (a scratch server), and puts back what was changed.
     ///
     /// # Errors
     /// Something could not be put back: the message says what and how to do it by hand.
     fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// What became of waiting for a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What was waited for, in words.
+    pub what: String,
+    /// What is still to be done, when the waiting was given up.
+    pub gave_up: Option<String>,
 }
 
 /// What a curve asks of a target.

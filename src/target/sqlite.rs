@@ -182,13 +182,11 @@ fn pragmas(cell: &Cell) -> Vec<(String, String)> {
         list.retain(|(known, _)| known != name);
         list.push((name.to_owned(), value.to_owned()));
     };
-    match (&cell.flush, &cell.engine_entry.flush) {
-        (Flush::Level(level), Some(knob)) => set(&knob.variable, &knob.values[usize::from(*level)]),
-        (Flush::Named(pairs), _) => pairs.iter().for_each(|(name, value)| set(name, value)),
+    if !matches!(cell.flush, Flush::Level(_) | Flush::Named(_)) {
         // SQLite has no setting that was there before us: as it comes here is NORMAL, which is safe in WAL mode.
-        _ => set("synchronous", "NORMAL"),
+        set("synchronous", "NORMAL");
     }
-    cell.settings.iter().for_each(|(name, value)| set(name, value));
+    cell.variables().iter().for_each(|(name, value)| set(name, value));
     // The page size can only be set before the journal mode writes the first page.
     list.sort_by_key(|(name, _)| name != "page_size");
     list

@@ -62,11 +62,11 @@ impl Globals {
         Self { control, run_directory: run_directory.to_owned(), saved: None, locked: false }
     }
 
-    /// Sets a variable and gives back what the server then has.
+    /// Sets a variable, and reads it back. Gives a note when the server rounded it.
     ///
     /// # Errors
     /// Another run holds the lock, the privilege is missing, or the server has something else afterwards.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<String, Failure> {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<Option<String>, Failure> {
         debug_assert!(is_variable_name(name));
         let control = std::sync::Arc::clone(&self.control);
         let mut control = lock(&control);
@@ -102,12 +102,7 @@ impl Globals {
             failure.message = format!("SET GLOBAL {name}={value}: {}{}", failure.message, privilege_hint(&failure));
             return Err(failure);
         }
-        if !same_value(&now, value) {
-            return Err(Failure::fatal(format!(
-                "SET GLOBAL {name}={value} was accepted, and the server then had {now}: the curve is not run under a wrong label"
-            )));
-        }
-        Ok(now)
+        super::settings::accept(&mut control, name, value, &now)
     }
 
     fn take_lock(&mut self, control: &mut Control) -> Result<(), Failure> {
@@ -138,6 +133,14 @@ impl Globals {
             self.saved = Some(saved);
         }
         result
+    }
+}
+
+impl Drop for Globals {
+    fn drop(&mut self) {
+        // Left without a close when a curve could not begin or the run ended in an error of its own: the table stays,
+        // the globals do not. What fails here is still on disk, for the next start.
+        let _ = self.restore();
     }
 }
 

@@ -6,12 +6,15 @@ pub mod control;
 pub mod errors;
 pub mod globals;
 pub mod session;
+pub mod settings;
+pub mod settle;
 pub mod socket;
 pub mod table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub use connect::{Access, SslMode};
 pub use control::{Flavour, SharedControl};
@@ -21,7 +24,7 @@ use globals::Globals;
 use table::{Closing, MysqlTable, Work};
 
 use super::engines::Engine;
-use super::{Failure, Limits, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{Failure, Limits, Settled, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::load::Method;
 use crate::plan::{Cell, CurvePlan, Flush};
@@ -72,6 +75,8 @@ pub struct MysqlTarget {
     run_directory: PathBuf,
     control: Option<SharedControl>,
     closing: Closing,
+    /// The engines that curves have loaded so far: what they may still be busy with.
+    loaded: Vec<Engine>,
 }
 
 impl MysqlTarget {
@@ -84,6 +89,7 @@ impl MysqlTarget {
             run_directory: run_directory.to_owned(),
             control: None,
             closing: Closing::Export,
+            loaded: Vec::new(),
         }
     }
 
@@ -152,17 +158,15 @@ impl Target for MysqlTarget {
         if let Some(why) = engine_missing(&cell.engine_entry, &engines) {
             return prevented(why);
         }
-        for (name, _) in settings(cell) {
+        for (name, _) in cell.variables() {
             if self.variable(&name)?.is_none() {
                 return prevented(format!("this server has no variable {name}"));
             }
         }
-        if let (Flush::Level(_), Some(knob)) = (&cell.flush, &cell.engine_entry.flush)
-            && !knob.dynamic
-        {
+        if let Some(variable) = needs_restart(cell) {
             return prevented(format!(
-                "{} counts only when the server starts: use --target scratch, or start the server with it and use --flush as-is",
-                knob.variable
+                "{variable} counts only when the server starts: use --target scratch, or start the server with it and leave \
+                 it as it is here"
             ));
         }
         if cell.method == Method::LoadData && self.variable("local_infile")?.is_some_and(|value| !is_on(&value)) {
@@ -182,28 +186,28 @@ impl Target for MysqlTarget {
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
         let control = self.control().map_err(|error| Failure::fatal(error.to_string()))?;
         let cell = &order.curve.cell;
-        let mut table = MysqlTable {
-            control: Arc::clone(&control),
-            name: order.table.to_owned(),
-            facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
-            globals: Globals::new(Arc::clone(&control), &self.run_directory),
-            work: Work::new(),
-            closing: self.closing,
-            closed: false,
-        };
-        // When anything fails here, dropping `table` puts the globals back.
-        for (name, value) in settings(cell) {
-            table.globals.set(&name, &value)?;
+        let mut globals = Globals::new(Arc::clone(&control), &self.run_directory);
+        // When anything fails from here on, dropping `globals` puts back what was changed.
+        let mut notes = Vec::new();
+        for (name, value) in cell.variables() {
+            notes.extend(globals.set(&name, &value)?);
         }
-        create(&control, order)?;
-        match facts(&control, &self.access.place.database, order) {
-            Ok(facts) => table.facts = facts,
-            Err(failure) => {
-                let _ = lock(&control).execute_patiently(&format!("DROP TABLE {}", table.facts.quoted_name));
-                return Err(failure);
-            }
+        let mut table = create_table(&control, order, globals, self.closing)?;
+        table.facts.notes.extend(notes);
+        if !order.rehearsal && !self.loaded.contains(&cell.engine_entry) {
+            self.loaded.push(cell.engine_entry.clone());
         }
         Ok(Box::new(table))
+    }
+
+    fn settle(&mut self, limit: Duration, asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
+        if limit.is_zero() || self.loaded.is_empty() {
+            return None;
+        }
+        // A server that cannot be reached is for the curve to find.
+        let control = self.control().ok()?;
+        let flavour = lock(&control).flavour;
+        settle::wait(&control, &settle::idle(&self.loaded, flavour), limit, settle::PAUSE, asked_to_end)
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -216,19 +220,8 @@ fn is_on(value: &str) -> bool {
     globals::same_value(value, "ON")
 }
 
-/// The global variables that a cell wants, with their values.
-fn settings(cell: &Cell) -> Vec<(String, String)> {
-    let mut wanted = match (&cell.flush, &cell.engine_entry.flush) {
-        (Flush::Level(level), Some(knob)) => vec![(knob.variable.clone(), knob.values[usize::from(*level)].clone())],
-        (Flush::Named(pairs), _) => pairs.clone(),
-        _ => Vec::new(),
-    };
-    wanted.extend(cell.settings.iter().cloned());
-    wanted
-}
-
 /// What no server of this flavour can do.
-fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
+pub(crate) fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
     if cell.method == Method::Bulk && flavour == Flavour::MySql {
         return Some("bulk is MariaDB's COM_STMT_BULK_EXECUTE; MySQL has no such command, and one round trip a row would be another load".into());
     }
@@ -238,7 +231,8 @@ fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
     None
 }
 
-fn engine_missing(engine: &Engine, offered: &[BTreeMap<String, Option<String>>]) -> Option<String> {
+/// Why a server cannot make tables of an engine, from what SHOW ENGINES said.
+pub(crate) fn engine_missing(engine: &Engine, offered: &[BTreeMap<String, Option<String>>]) -> Option<String> {
     let entry = offered
         .iter()
         .find(|row| row.get("engine").cloned().flatten().is_some_and(|name| name.eq_ignore_ascii_case(&engine.name)));
@@ -253,6 +247,40 @@ fn engine_missing(engine: &Engine, offered: &[BTreeMap<String, Option<String>>])
             _ => Some(format!("this server was built without the engine {}{plugin}", engine.name)),
         },
     }
+}
+
+/// A variable of the cell that the engine table knows to count only when the server starts.
+fn needs_restart(cell: &Cell) -> Option<&str> {
+    let engine = &cell.engine_entry;
+    let knob = engine.flush.as_ref().filter(|knob| !knob.dynamic && matches!(cell.flush, Flush::Level(_)));
+    let cache = engine.cache.as_ref().filter(|cache| !cache.dynamic && cell.cache_bytes.is_some());
+    knob.map(|knob| knob.variable.as_str()).or(cache.map(|cache| cache.variable.as_str()))
+}
+
+/// Creates the table of a curve on a server that has the settings of its cell in force.
+///
+/// # Errors
+/// What the server said; nothing is left behind.
+pub(crate) fn create_table(
+    control: &SharedControl,
+    order: &TableOrder<'_>,
+    globals: Globals,
+    closing: Closing,
+) -> Result<MysqlTable, Failure> {
+    create(control, order)?;
+    let facts = facts(control, order);
+    let quoted_name = quote_identifier(order.table);
+    let facts = facts.inspect_err(|_| {
+        let _ = lock(control).execute_patiently(&format!("DROP TABLE {quoted_name}"));
+    })?;
+    Ok(MysqlTable {
+        control: Arc::clone(control),
+        name: order.table.to_owned(),
+        facts,
+        globals,
+        work: Work::new(),
+        closing,
+    })
 }
 
 fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure> {
@@ -275,14 +303,15 @@ fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure
 }
 
 /// Everything worth knowing of a table that was just created, read back from the server.
-fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Result<TableFacts, Failure> {
+fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, Failure> {
     let cell = &order.curve.cell;
     let engine = &cell.engine_entry;
     let mut control = lock(control);
     let is_local = control.access().place.socket.is_some();
+    let database = control.access().place.database.clone();
     let made: Option<String> = control.first(&format!(
         "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
-        escape(database),
+        escape(&database),
         escape(order.table)
     ))?;
     let made = made.unwrap_or_default();
@@ -298,12 +327,12 @@ fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Res
         .pop()
         .and_then(|mut row| row.remove("create table").flatten())
         .unwrap_or_default();
-    let columns = columns::read(&mut control, database, order.table)?;
+    let columns = columns::read(&mut control, &database, order.table)?;
     let mut names: Vec<&str> = SERVER_VARIABLES.to_vec();
     names.extend(engine.record.iter().map(String::as_str));
     names.extend(engine.flush.iter().map(|knob| knob.variable.as_str()));
     names.extend(engine.cache.iter().map(|cache| cache.variable.as_str()));
-    let asked = settings(cell);
+    let asked = cell.variables();
     names.extend(asked.iter().map(|(name, _)| name.as_str()));
     let variables = control.variables(names)?;
     let (flush_in_force, sample_notes) = durability(cell, &variables);

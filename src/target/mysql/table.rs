@@ -27,19 +27,17 @@ pub struct MysqlTable {
     pub(super) facts: TableFacts,
     pub(super) globals: Globals,
     pub(super) work: Work,
-    /// What the settle and closing steps do here.
+    /// What the closing work is here.
     pub(super) closing: Closing,
-    /// What was put back at the end, for the record.
-    pub(super) closed: bool,
 }
 
 /// The closing work of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
-    /// FLUSH TABLES ... FOR EXPORT with our own table's name, on a server that is not ours.
+    /// FLUSH TABLES ... FOR EXPORT with our own table's name, where the engine can: on a server that is not ours.
     Export,
-    /// None: the engine writes nothing that could be waited for.
-    Nothing,
+    /// FLUSH TABLES with our own table's name.
+    Flush,
 }
 
 /// A connection for what may take long (count, look-ups, drop). It is open only while no loading connection is, so that
@@ -204,28 +202,25 @@ impl Table for MysqlTable {
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
-        match self.closing {
-            Closing::Nothing => Ok(None),
-            Closing::Export => {
-                let sql = format!("FLUSH TABLES {} FOR EXPORT", self.facts.quoted_name);
-                let result = self.work.run(&self.control, |conn| {
-                    conn.query_drop(&sql)?;
-                    conn.query_drop("UNLOCK TABLES")
-                });
-                match result {
-                    Ok(()) => Ok(Some("FLUSH TABLES ... FOR EXPORT".into())),
-                    // 1031: this engine cannot; 1227: the RELOAD privilege is missing. Plain FLUSH TABLES with our own
-                    // table's name closes it and writes out what the engine holds back.
-                    Err(refused) if matches!(refused.code, Some(1031)) => {
-                        let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
-                        self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
-                        Ok(Some("FLUSH TABLES".into()))
-                    }
-                    Err(refused) if matches!(refused.code, Some(1227)) => Ok(None),
-                    Err(other) => Err(other),
-                }
+        if self.closing == Closing::Export {
+            let sql = format!("FLUSH TABLES {} FOR EXPORT", self.facts.quoted_name);
+            let result = self.work.run(&self.control, |conn| {
+                conn.query_drop(&sql)?;
+                conn.query_drop("UNLOCK TABLES")
+            });
+            match result {
+                Ok(()) => return Ok(Some("FLUSH TABLES ... FOR EXPORT".into())),
+                // 1031: this engine cannot. Plain FLUSH TABLES with our own table's name closes it and writes out what
+                // the engine holds back.
+                Err(refused) if refused.code == Some(1031) => {}
+                // The RELOAD privilege is missing.
+                Err(refused) if refused.code == Some(1227) => return Ok(None),
+                Err(other) => return Err(other),
             }
         }
+        let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
+        self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
+        Ok(Some("FLUSH TABLES".into()))
     }
 
     fn is_alive(&mut self) -> bool {
@@ -233,7 +228,6 @@ impl Table for MysqlTable {
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
-        self.closed = true;
         let dropped = if keep { Ok(()) } else { self.drop_table() };
         self.work.close();
         let restored = self.globals.restore();
@@ -243,6 +237,16 @@ impl Table for MysqlTable {
 }
 
 impl MysqlTable {
+    /// The control connection.
+    pub fn control(&self) -> SharedControl {
+        Arc::clone(&self.control)
+    }
+
+    /// Adds what a reader should know.
+    pub fn note(&mut self, note: String) {
+        self.facts.notes.push(note);
+    }
+
     /// Removes rows in portions, so that no transaction grows beyond what the server takes.
     fn delete(&mut self, condition: &str) -> Result<u64, Failure> {
         let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETE_ROWS}", self.facts.quoted_name);
@@ -269,15 +273,6 @@ impl MysqlTable {
                 format!("table {name} could not be dropped: {}{who}; `rowcliff clean` drops it later", refused.message);
             refused
         })
-    }
-}
-
-impl Drop for MysqlTable {
-    fn drop(&mut self) {
-        // Left without a close when the run ended in an error of its own: the table stays, the globals do not.
-        if !self.closed {
-            let _ = self.globals.restore();
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rowcliff::error::Error;
 use rowcliff::key::Key;
 use rowcliff::load::{Body, Method};
-use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, Sizes, TargetSpec};
+use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, ScratchPlan, Sizes, TargetSpec};
 use rowcliff::record::Environment;
 use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
@@ -290,6 +290,7 @@ impl FakeRun {
                         method: Method::Insert,
                         connections: self.connections,
                         settings: Vec::new(),
+                        cache_bytes: None,
                     },
                     repeat,
                     sizes: self.sizes,
@@ -308,6 +309,8 @@ impl FakeRun {
             verify_rows: self.verify_rows,
             window_bytes: self.window_bytes,
             stop: self.stop,
+            scratch: ScratchPlan::default(),
+            settle_seconds: 0.0,
             keep: false,
             strict: false,
         };
