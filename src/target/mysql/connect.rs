@@ -8,7 +8,7 @@ use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
 use super::errors::failure;
 use super::socket::SocketHandle;
-use crate::plan::{Secret, ServerPlace};
+use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
 /// How long connecting and logging in may take.
@@ -41,12 +41,26 @@ pub struct Access {
     pub ssl_mode: SslMode,
     /// Certificate authority.
     pub ssl_ca: Option<PathBuf>,
+    /// Whether sessions leave the binary log alone.
+    pub skip_binlog: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
-        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None }
+        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false }
+    }
+
+    /// With the protection that was asked for.
+    #[must_use]
+    pub fn protected(self, protection: &Protection) -> Self {
+        Self { ssl_mode: protection.ssl_mode, ssl_ca: protection.ssl_ca.clone(), ..self }
+    }
+
+    /// With sessions that leave the binary log alone.
+    #[must_use]
+    pub fn without_binlog(self, skip_binlog: bool) -> Self {
+        Self { skip_binlog, ..self }
     }
 
     /// Logs in as root on the Unix socket of a server of our own.
@@ -62,6 +76,7 @@ impl Access {
             secret: Secret::default(),
             ssl_mode: SslMode::Disabled,
             ssl_ca: None,
+            skip_binlog: false,
         }
     }
 
@@ -106,12 +121,16 @@ impl Access {
             SslMode::Disabled => Conn::new(self.options(false)),
             SslMode::Preferred if self.place.socket.is_some() => Conn::new(self.options(false)),
             SslMode::Preferred => match Conn::new(self.options(true)) {
-                Err(mysql::Error::DriverError(mysql::DriverError::TlsNotSupported)) => Conn::new(self.options(false)),
+                // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
+                Err(error) if is_without_tls(&error) => Conn::new(self.options(false)),
                 other => other,
             },
             SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Conn::new(self.options(true)),
         };
-        let conn = conn.map_err(|error| self.explain(error))?;
+        let mut conn = conn.map_err(|error| self.explain(error))?;
+        if self.skip_binlog {
+            leave_binlog_alone(&mut conn, &self.place.user)?;
+        }
         let socket = SocketHandle::of(&conn).map_err(|error| Failure::fatal(format!("no descriptor left: {error}")))?;
         socket.set_timeout(None);
         Ok((conn, socket))
@@ -121,6 +140,12 @@ impl Access {
     fn explain(&self, error: mysql::Error) -> Failure {
         let place = self.place.url();
         let tls = format!("--ssl-mode {}", self.ssl_mode.word());
+        if let Some(cause) = tls_cause(&error) {
+            return Failure::fatal(format!(
+                "TLS with {place} failed: {cause}; check --ssl-ca and the host's name, or use a lower --ssl-mode than {}",
+                self.ssl_mode.word()
+            ));
+        }
         match error {
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
                 let what = match &self.place.socket {
@@ -136,10 +161,6 @@ impl Access {
             )),
             mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => Failure::fatal(format!(
                 "{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"
-            )),
-            mysql::Error::TlsError(error) => Failure::fatal(format!(
-                "TLS with {place} failed: {error}; check --ssl-ca, or use a lower --ssl-mode than {}",
-                self.ssl_mode.word()
             )),
             mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
                 kind: FailureKind::Lost,
@@ -158,7 +179,45 @@ impl Access {
     }
 }
 
+/// Errors of the handshake. It happens at the first write, so the driver gives most of them as errors of I/O.
+fn tls_cause(error: &mysql::Error) -> Option<String> {
+    let of_io = |error: &std::io::Error| (error.kind() == std::io::ErrorKind::InvalidData).then(|| error.to_string());
+    match error {
+        mysql::Error::TlsError(error) => Some(error.to_string()),
+        mysql::Error::IoError(error) => of_io(error),
+        mysql::Error::CodecError(error) => of_io(std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?),
+        _ => None,
+    }
+}
+
+fn is_without_tls(error: &mysql::Error) -> bool {
+    tls_cause(error).is_some() || matches!(error, mysql::Error::DriverError(mysql::DriverError::TlsNotSupported))
+}
+
+/// Keeps what this session does out of the binary log, and reads back that it took.
+fn leave_binlog_alone(conn: &mut Conn, user: &str) -> Result<(), Failure> {
+    conn.query_drop("SET SESSION sql_log_bin=0").map_err(|error| {
+        let mut refused = failure(error);
+        refused.message = format!(
+            "--skip-binlog: SET SESSION sql_log_bin=0: {}; user {user} needs BINLOG ADMIN (MariaDB), \
+             SESSION_VARIABLES_ADMIN (MySQL) or SUPER",
+            refused.message
+        );
+        refused
+    })?;
+    let now: Option<u8> = conn.query_first("SELECT @@SESSION.sql_log_bin").map_err(failure)?;
+    if now == Some(0) {
+        return Ok(());
+    }
+    Err(Failure::fatal(
+        "--skip-binlog: SET SESSION sql_log_bin=0 was accepted and the session still writes the binary log",
+    ))
+}
+
 impl SslMode {
+    /// Every mode.
+    pub const ALL: [Self; 5] = [Self::Disabled, Self::Preferred, Self::Required, Self::VerifyCa, Self::VerifyIdentity];
+
     /// The word of the flag.
     pub fn word(self) -> &'static str {
         match self {

@@ -63,7 +63,11 @@ const CODES: &[(u16, FailureKind, &str)] = &[
     (1071, FailureKind::Unable, ""),
     (1163, FailureKind::Unable, ""),
     (1178, FailureKind::Unable, ""),
-    (3750, FailureKind::Fatal, "sql_require_primary_key is on: the table needs a primary key"),
+    (3750, FailureKind::Fatal, "sql_require_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
+    (1173, FailureKind::Fatal, "innodb_force_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
+    (1503, FailureKind::Fatal, "take the partition column into the primary key of --schema, or use PARTITION BY KEY"),
+    (1526, FailureKind::Fatal, "give the --schema a partition for every value, as with LESS THAN (MAXVALUE)"),
+    (3161, FailureKind::Fatal, "see disabled_storage_engines of this server"),
     (
         1062,
         FailureKind::Fatal,
