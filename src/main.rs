@@ -1,11 +1,12 @@
 //! Parse, dispatch, print, exit.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
 use rowcliff::commands::{Output, check, clean, engines, plot, restore, run, show};
+use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
 
 fn main() -> ExitCode {
@@ -35,10 +36,16 @@ fn main() -> ExitCode {
 /// A reader that went away (`| head`) is no error of ours, and must not turn a good result into a bad exit code.
 fn print(output: &Output) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(output.stdout.as_bytes()).and_then(|()| stdout.flush());
+    let written = stdout.write_all(output.stdout.as_bytes()).and_then(|()| stdout.flush());
     let mut stderr = std::io::stderr().lock();
     for line in &output.stderr {
         let _ = writeln!(stderr, "{line}");
     }
-    ExitCode::from(output.exit)
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = writeln!(stderr, "error: the results could not be printed: {error}");
+            ExitCode::from(output.exit.max(exit::FAILED))
+        }
+        _ => ExitCode::from(output.exit),
+    }
 }

@@ -104,7 +104,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -147,7 +147,7 @@ pub fn human_seconds(seconds: f64) -> String {
     }
     let whole = seconds.round() as u64;
     match seconds {
-        s if s == 0.0 => "0 s".into(),
+        0.0 => "0 s".into(),
         s if s < 59.95 => format!("{} s", significant(s)),
         s if s < 3600.0 => format!("{}m{:02}s", whole / 60, whole % 60),
         s if s < 86_400.0 => format!("{}h{:02}m", whole / 3600, whole % 3600 / 60),

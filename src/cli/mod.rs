@@ -3,6 +3,7 @@
 pub mod access;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use access::{AccessArgs, ReplicationArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -45,13 +46,18 @@ Examples:
       embedded SQLite, both keys, within a minute
   rowcliff run --target 'mysql://root@localhost/test?socket=/run/mysqld/mysqld.sock' \\
       --engine innodb,myisam --key autoinc,uuid4 --flush 0,1,2 --rows 300M
+  rowcliff run --target scratch --engine innodb,rocksdb --cache 1G --rows 100M
+      servers of rowcliff's own, fresh for every curve
+  rowcliff run --target scratch --vary innodb_buffer_pool_size=64M,256M,1G --rows 50M
+      a cache study
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
 
 /// The options of `run` and `check`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Where rows go: sqlite[:PATH], mysql://USER@HOST:PORT/DB or mysql://USER@localhost/DB?socket=PATH. Repeatable
+    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
+    /// mysql://USER@localhost/DB?socket=PATH. Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,
 
@@ -66,6 +72,34 @@ pub struct RunArgs {
     /// Flush settings, as a comma list: 0, 1, 2 (as innodb_flush_log_at_trx_commit), as-is, or NAME=VALUE[+NAME=VALUE]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "as-is")]
     pub flush: Vec<String>,
+
+    /// The same cache for every engine, through the variable that the engine table names
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub cache: Option<u64>,
+
+    /// A server variable (SQLite: a pragma) and the values to compare, as in innodb_buffer_pool_size=64M,1G. Repeatable
+    #[arg(long, value_name = "NAME=LIST")]
+    pub vary: Vec<String>,
+
+    /// An option for the servers that rowcliff starts. Repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub server_option: Vec<String>,
+
+    /// An option file for the servers that rowcliff starts, the only one that they read
+    #[arg(long, value_name = "FILE")]
+    pub server_config: Option<PathBuf>,
+
+    /// Where the servers that rowcliff starts keep their data. Below the run's directory
+    #[arg(long, value_name = "DIR")]
+    pub scratch_dir: Option<PathBuf>,
+
+    /// A TOML file that adds engines to the engine table, or overrides them
+    #[arg(long, value_name = "FILE")]
+    pub engine_file: Option<PathBuf>,
+
+    /// The most to wait, before a curve, for what the last one left a server to do; 0 does not wait
+    #[arg(long, value_name = "DURATION", value_parser = parse_wait, default_value = "5m", allow_negative_numbers = true)]
+    pub settle: Duration,
 
     /// How rows travel, as a comma list
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "insert")]
@@ -127,6 +161,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, default_value = "256M", allow_negative_numbers = true)]
     pub window_bytes: u64,
 
+    /// When to stop early
+    #[command(flatten)]
+    pub stop: StopArgs,
+
     /// Directory of the run; it must be new or empty. rowcliff-runs/UTC-DATE-TIME
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -150,6 +188,60 @@ pub struct RunArgs {
     /// What may be done to replicas.
     #[command(flatten)]
     pub replication: ReplicationArgs,
+}
+
+/// When a curve ends early.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Stop rules")]
+pub struct StopArgs {
+    /// Stop a curve whose batches are slower than R rows/s, --stop-after of them in a row
+    #[arg(long, value_name = "R", value_parser = parse_positive, allow_negative_numbers = true)]
+    pub min_rate: Option<f64>,
+
+    /// Stop a curve whose batches take more than F times the baseline, --stop-after of them in a row
+    #[arg(long, value_name = "F", value_parser = parse_positive, allow_negative_numbers = true)]
+    pub max_slowdown: Option<f64>,
+
+    /// Batches in a row that make a curve too slow
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", allow_negative_numbers = true)]
+    pub stop_after: u32,
+
+    /// Stop a curve at once when a batch takes longer, the batch in flight too (10, 90s, 30m)
+    #[arg(long, value_name = "S", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_batch_seconds: Option<Duration>,
+
+    /// Stop a curve after this time (30m, 12h, 2d)
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_duration: Option<Duration>,
+
+    /// Stop the run after this time
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_run_duration: Option<Duration>,
+
+    /// Stop a curve whose table is larger
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub max_table_bytes: Option<u64>,
+
+    /// Stop when less space is left on the disks of the database (when it is local) and of the run. A twentieth of the disk
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub min_free_disk: Option<u64>,
+
+    /// Ask the server whether it is still there after this time without an acknowledgement
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, default_value = "1h", allow_negative_numbers = true)]
+    pub stall_timeout: Duration,
+
+    /// What a stop ends
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = OnStop::Curve)]
+    pub on_stop: OnStop,
+}
+
+/// What a stop ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnStop {
+    /// The curve; the next one runs.
+    Curve,
+    /// The run; what is left is not started.
+    Run,
 }
 
 /// In which order the secondary index is filled.
@@ -229,9 +321,25 @@ pub struct EnginesArgs {
     pub access: AccessArgs,
 }
 
+fn parse_positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        Ok(_) => Err("must be more than 0".into()),
+        Err(_) => match units::parse_rows(text) {
+            Ok(number) => Ok(number as f64),
+            Err(_) => Err(format!("{text:?} is not a number; write it as 5000, 5k or 1.5")),
+        },
+    }
+}
+
 fn parse_count(text: &str) -> Result<u32, String> {
     let count = units::parse_rows(text)?;
     u32::try_from(count).map_err(|_| format!("{text} is too large; the most is {}", u32::MAX))
+}
+
+/// A duration, or 0 for none.
+fn parse_wait(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { units::parse_duration(text) }
 }
 
 #[cfg(test)]

@@ -1,12 +1,17 @@
 //! `rowcliff check`: connects, reads, and says what `run` with the same options would do.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Output;
 use crate::cli::RunArgs;
 use crate::error::{Error, exit};
 use crate::observe::environment;
 use crate::plan::{self, CurvePlan, Plan};
+use crate::record::CurveRecord;
+use crate::render::names::record_names;
+use crate::render::table::{Align, Table};
+use crate::run::new_curve_record;
 use crate::target::engines::EngineTable;
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
@@ -18,7 +23,7 @@ use crate::units::{grouped, human_bytes, human_rows};
 /// # Errors
 /// Wrong usage, or no target can be reached.
 pub fn run(args: &RunArgs) -> Result<Output, Error> {
-    let resolved = plan::resolve(args, &EngineTable::built_in())?;
+    let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
     let plan = &resolved.plan;
     let here = args.out.clone().unwrap_or_else(|| "rowcliff-runs".into());
     let opening = Opening {
@@ -27,6 +32,7 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
         protection: &resolved.protection,
         mode: Mode::ReadsOnly,
         directory: &here,
+        asked_to_end: Arc::new(|| false),
     };
     let mut targets = registry::open(&opening)?;
     let mut stdout = String::new();
@@ -48,9 +54,20 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
     {
         return Err(error);
     }
-    stdout.push('\n');
+    let records: Vec<CurveRecord> = plan.curves.iter().map(new_curve_record).collect();
+    let names = record_names(&records);
     let mut runnable = Vec::new();
-    for curve in &plan.curves {
+    let mut skipped: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut table = Table::new(&[
+        ("curve", Align::Left),
+        ("batches", Align::Right),
+        ("rows", Align::Right),
+        ("statement", Align::Right),
+        ("commit", Align::Right),
+        ("about", Align::Right),
+    ]);
+    let mut remarks = Vec::new();
+    for (curve, name) in plan.curves.iter().zip(&names) {
         let verdict = match &unreachable[curve.cell.target] {
             Some(error) => Verdict::Prevented { why: error.to_string() },
             None => verdict(curve, &mut targets)?,
@@ -58,15 +75,24 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
         match verdict {
             Verdict::Runs { notes } => {
                 runnable.push(curve);
-                stdout.push_str(&line(curve));
-                for note in notes {
-                    stdout.push_str(&format!("           {note}\n"));
-                }
+                table.row(row(name, curve));
+                remarks.extend(notes.into_iter().map(|note| format!("{name}: {note}\n")));
             }
             Verdict::Unable { why } | Verdict::Prevented { why } => {
-                stdout.push_str(&format!("  skipped  {}: {why}\n", curve.name));
+                match skipped.iter_mut().find(|(other, _)| *other == why) {
+                    Some((_, names)) => names.push(name),
+                    None => skipped.push((why, vec![name])),
+                }
             }
         }
+    }
+    if !runnable.is_empty() {
+        stdout.push('\n');
+        stdout.push_str(&table.render());
+    }
+    stdout.extend(remarks);
+    for (why, names) in skipped {
+        stdout.push_str(&format!("skipped: {}: {why}\n", names.join(", ")));
     }
     stdout.push_str(&totals(plan, &runnable, &here));
     for target in &mut targets {
@@ -79,23 +105,26 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
 fn verdict(curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {
     match &curve.unable {
         Some(why) => Ok(Verdict::Unable { why: why.clone() }),
-        None => targets[curve.cell.target].judge(curve),
+        None => Ok(match targets[curve.cell.target].judge(curve)? {
+            Verdict::Runs { mut notes } => {
+                notes.extend(curve.cell.cache_note());
+                Verdict::Runs { notes }
+            }
+            other => other,
+        }),
     }
 }
 
-fn line(curve: &CurvePlan) -> String {
+fn row(name: &str, curve: &CurvePlan) -> Vec<String> {
     let sizes = curve.sizes;
-    format!(
-        "  {:>7}  {}: {} batches of {} = {} rows, statements of {}, commits of {}, about {}\n",
-        "runs",
-        curve.name,
-        grouped(sizes.batches()),
-        human_rows(sizes.batch_rows),
+    vec![
+        name.to_owned(),
+        format!("{} x {}", grouped(sizes.batches()), human_rows(sizes.batch_rows)),
         human_rows(sizes.rows),
         human_rows(sizes.statement_rows),
         human_rows(sizes.commit_rows),
         human_bytes(table_bytes(curve)),
-    )
+    ]
 }
 
 /// An estimate: rows times the bytes of a row in the engine's files, from the engine table.

@@ -9,6 +9,7 @@ use crate::plan::{Login, Place, Plan, Secret};
 use crate::record::store;
 use crate::run::{RunDirectory, mark};
 use crate::target::mysql;
+use crate::target::scratch;
 
 /// Drops the tables that bear the run's mark.
 ///
@@ -38,7 +39,17 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
             }
         }
     }
-    if by_target.is_empty() {
+    let has_scratch = plan.targets.iter().any(|spec| matches!(spec.place, Place::Scratch { .. }));
+    if has_scratch {
+        match scratch::clean(&plan, &record.run_id, directory) {
+            Ok(done) => lines.extend(done),
+            Err(why) => {
+                failed = true;
+                lines.push(format!("scratch: {why}; remove it by hand"));
+            }
+        }
+    }
+    if by_target.is_empty() && lines.is_empty() {
         lines.push("the run left no table behind".to_owned());
     }
     for (target, curves) in by_target {
@@ -60,6 +71,7 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
                 .iter()
                 .map(|&index| crate::target::sqlite::clean(path.as_deref(), directory, &plan, index))
                 .collect()),
+            Place::Scratch { .. } if failed => continue,
             Place::Scratch { .. } => Ok(Vec::new()),
         };
         match result {

@@ -1,13 +1,13 @@
 //! `rowcliff run`: plan, targets, run, pictures, table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Output;
 use crate::cli::RunArgs;
 use crate::error::Error;
 use crate::observe::environment;
-use crate::plan::{self, Plan};
+use crate::plan::{self, Place, Plan, TargetSpec};
 use crate::record::{Outcome, RunRecord, RunState};
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
@@ -23,27 +23,30 @@ use crate::target::registry::{self, Opening};
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     let interrupt = Interrupt::from_signals()
         .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
-    let resolved = plan::resolve(args, &EngineTable::built_in())?;
+    let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
     let mut reporter = progress::reporter(args.quiet);
     for note in &resolved.notes {
         reporter.report(&Event::Note(note));
     }
     let directory = RunDirectory::create(&out_directory(args))?;
     let path = directory.path().to_owned();
+    let signals = interrupt.clone();
     let opening = Opening {
         plan: &resolved.plan,
         secrets: &resolved.secrets,
         protection: &resolved.protection,
         mode: Mode::MayChange,
         directory: &path,
+        asked_to_end: Arc::new(move || signals.is_asked()),
     };
     let targets = registry::open(&opening)?;
     let runner = Runner {
         plan: &resolved.plan,
         targets,
         clock: Arc::new(SystemClock::new()),
+        started: std::time::Duration::ZERO,
         interrupt,
-        environment: environment::observe(&path),
+        environment: environment::observe(&data_directory(&resolved.plan, &path)),
         directory,
         reporter: reporter.as_mut(),
         command_line: command_line.to_vec(),
@@ -51,6 +54,13 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     };
     let summary = runner.execute()?;
     Ok(closing(&summary, &path, &resolved.plan))
+}
+
+/// Where data is written, when that is on this machine: its file system is part of the result.
+fn data_directory(plan: &Plan, run_directory: &Path) -> PathBuf {
+    let named = plan.scratch.directory.as_deref().unwrap_or(run_directory);
+    // Not made yet: the file system of what it will be made in.
+    named.ancestors().find(|path| path.exists()).unwrap_or(run_directory).to_owned()
 }
 
 fn out_directory(args: &RunArgs) -> PathBuf {
@@ -62,11 +72,18 @@ fn out_directory(args: &RunArgs) -> PathBuf {
 }
 
 /// The table, the paths of what was written, and what has to be said at the end.
-fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Output {
+fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     let mut stdout = String::new();
     let mut stderr = Vec::new();
     match crate::render::input::load(&[directory.to_owned()]) {
         Ok(input) => {
+            if compares_engines(plan) {
+                let text = crate::render::show::defaults_in_force(&summary.record);
+                stdout.push_str(&text);
+                if !text.is_empty() {
+                    stdout.push('\n');
+                }
+            }
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
@@ -87,8 +104,15 @@ fn closing(summary: &Summary, directory: &std::path::Path, plan: &Plan) -> Outpu
     Output { stdout, stderr, exit: summary.exit_code() }
 }
 
+/// Whether several engines are compared, each with the cache that it has by default.
+fn compares_engines(plan: &Plan) -> bool {
+    let mut cells = plan.curves.iter().map(|curve| &curve.cell);
+    let first = cells.next().map(|cell| &cell.engine);
+    cells.any(|cell| Some(&cell.engine) != first && cell.cache_bytes.is_none())
+}
+
 /// What was left out or left behind, and what to do about it.
-fn last_words(record: &RunRecord, directory: &std::path::Path, plan: &Plan) -> Vec<String> {
+fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let prevented = record
         .curves
@@ -106,7 +130,11 @@ fn last_words(record: &RunRecord, directory: &std::path::Path, plan: &Plan) -> V
         for curve in &kept {
             let rows = crate::units::grouped(curve.table_rows);
             let table = curve.table.as_deref().unwrap_or_default();
-            lines.push(format!("table {table} of {} is kept, with {rows} recorded rows", curve.curve));
+            let is_scratch =
+                |spec: &&TargetSpec| matches!(spec.place, Place::Scratch { .. }) && spec.label == curve.target;
+            let place = curve.variables.get("datadir").filter(|_| plan.targets.iter().any(|spec| is_scratch(&spec)));
+            let place = place.map_or_else(String::new, |data| format!(", in {data}"));
+            lines.push(format!("table {table} of {} is kept, with {rows} recorded rows{place}", curve.curve));
         }
         if !kept.is_empty() {
             lines.push(format!("drop it with: rowcliff clean {}", directory.display()));

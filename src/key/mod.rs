@@ -61,6 +61,9 @@ impl Family {
     }
 }
 
+/// Makes the UUIDs of a seed and a rate in rows per second.
+type Build = fn(u64, u64) -> Result<Arc<dyn UuidSource>, KeyError>;
+
 /// One line of the registry of families.
 #[derive(Debug, Clone, Copy)]
 pub struct FamilyEntry {
@@ -71,7 +74,7 @@ pub struct FamilyEntry {
     /// What it is, for listings.
     pub summary: &'static str,
     /// Makes the UUIDs of a seed and a rate of rows; absent where the server makes the key.
-    build: Option<fn(u64, u64) -> Result<Arc<dyn UuidSource>, KeyError>>,
+    build: Option<Build>,
 }
 
 /// Every known family, in the order of listings.

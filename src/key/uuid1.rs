@@ -54,7 +54,7 @@ impl UuidSource for Uuid1 {
 /// A rate that `uuid1` cannot have.
 pub fn uuid1_wrap_rows(rows_per_second: u64) -> Result<impl Iterator<Item = u64>, KeyError> {
     // Row 0 stands at the start of a period.
-    const { assert!(EPOCH_GREGORIAN_TICKS % PERIOD_TICKS == 0) };
+    const { assert!(EPOCH_GREGORIAN_TICKS.is_multiple_of(PERIOD_TICKS)) };
     let clock = Clock::new(Family::Uuid1, GREGORIAN_TICKS_PER_SECOND, rows_per_second, super::gregorian::TIES_MAX)?;
     Ok((1..).map_while(|period: u64| period.checked_mul(PERIOD_TICKS)).map(move |ticks| clock.first_row(ticks)))
 }

@@ -14,9 +14,10 @@ pub(super) fn default_statement_rows(batch_rows: u64, connections: u32) -> u64 {
 }
 
 pub(super) fn head(quoted_table: &str, columns: &str) -> String {
-    // The file is pure ASCII but for raw bytes, which `binary` leaves alone.
+    // The file is pure ASCII but for raw bytes. latin1 has a character for each of them, and unlike `binary` it is
+    // converted to what a text column holds.
     format!(
-        "LOAD DATA LOCAL INFILE 'rowcliff' INTO TABLE {quoted_table} CHARACTER SET binary \
+        "LOAD DATA LOCAL INFILE 'rowcliff' INTO TABLE {quoted_table} CHARACTER SET latin1 \
          FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({columns})"
     )
 }

@@ -249,6 +249,14 @@ impl Loader {
         lower(&mut statement_rows, transaction, &mut notes, |rows| {
             format!("statements carry {rows} rows: a transaction takes no more here{by}")
         });
+        let connections = u64::from(connections.max(1));
+        let in_memory = self.memory_of_row(row).max(1);
+        lower(&mut statement_rows, (window_bytes / in_memory / connections).max(1), &mut notes, |rows| {
+            format!(
+                "statements carry {rows} rows: one for each connection has to fit into --window-bytes {}",
+                human_bytes(window_bytes)
+            )
+        });
         let mut commit_rows = sizes.commit_rows.max(statement_rows);
         if sizes.commit_rows == sizes.statement_rows {
             // One statement was to be one transaction, and stays so.
@@ -257,9 +265,7 @@ impl Loader {
         lower(&mut commit_rows, transaction, &mut notes, |rows| {
             format!("transactions carry {rows} rows: larger ones are refused here{by}")
         });
-        let in_memory = self.memory_of_row(row);
-        let window_rows =
-            (window_bytes / in_memory.max(1)).max(statement_rows * u64::from(connections.max(1))).min(sizes.batch_rows);
+        let window_rows = (window_bytes / in_memory).max(statement_rows * connections).min(sizes.batch_rows);
         Ok(Fitted { statement_rows, commit_rows, window_rows, notes })
     }
 

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{Body, Loader, Method, MethodEntry};
-use crate::rows::{Value, ValueSink};
+use crate::rows::ValueSink;
 
 /// The method in listings.
 pub const ENTRY: MethodEntry =
@@ -65,16 +65,5 @@ impl ValueSink for DriverValues {
     }
     fn bytes(&mut self, value: &[u8]) {
         self.0.push(mysql::Value::Bytes(value.to_vec()));
-    }
-}
-
-/// One value as the driver takes it.
-pub fn to_mysql(value: &Value) -> mysql::Value {
-    match value {
-        Value::Null => mysql::Value::NULL,
-        Value::Int(number) => mysql::Value::Int(*number),
-        Value::UInt(number) => mysql::Value::UInt(*number),
-        Value::Real(number) => mysql::Value::Double(*number),
-        Value::Text(bytes) | Value::Bytes(bytes) => mysql::Value::Bytes(bytes.to_vec()),
     }
 }

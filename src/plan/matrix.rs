@@ -1,15 +1,18 @@
 //! From what the user typed to the list of curves: lists multiplied out, defaults filled in, impossible cells marked.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::{
     Care, Cell, CurvePlan, Flush, Login, Place, Plan, Protection, SchemaFile, Secret, Sizes, TargetSpec, place,
+    settings,
 };
 use crate::cli;
 use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::run::stop::StopRules;
 use crate::schema::{Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
 use crate::units::grouped;
@@ -46,44 +49,27 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
             "leave --engine out, or name a server with --target",
         ));
     }
+    let is_scratch = |target: &TargetSpec| matches!(target.place, Place::Scratch { .. });
+    let scratch = settings::scratch(args, targets.iter().any(is_scratch))?;
     let schema = args.schema.as_deref().map(read_schema).transpose()?;
+    let axes = Axes { keys, flushes, methods, variations: settings::variations(&args.vary)? };
     let mut curves = Vec::new();
     for repeat in 1..=args.repeat {
         let mut seen = HashSet::new();
         for (index, target) in targets.iter().enumerate() {
             let is_sqlite = matches!(target.place, Place::Sqlite { .. });
-            let connections = if args.connections.is_empty() {
-                vec![if is_sqlite { 1 } else { 8 }]
-            } else {
-                args.connections.clone()
-            };
             for (word, entry) in engine_list(args, is_sqlite, engines)? {
-                for &key in &keys {
-                    for flush in &flushes {
-                        for &method in &methods {
-                            for &connections in &connections {
-                                let cell = Cell {
-                                    target: index,
-                                    target_label: target.label.clone(),
-                                    engine: word.clone(),
-                                    engine_entry: entry.clone(),
-                                    key,
-                                    flush: effective_flush(flush, &entry),
-                                    method,
-                                    connections,
-                                    settings: Vec::new(),
-                                };
-                                let name = curve_name(&cell, repeat);
-                                // An engine without a knob gives one curve, whatever flush settings were asked for.
-                                if !seen.insert(name.clone()) {
-                                    continue;
-                                }
-                                let sizes = sizes(args, is_sqlite, &cell, &mut notes)?;
-                                let unable = unable(&cell, is_sqlite, schema.is_some());
-                                curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });
-                            }
-                        }
+                for cell in axes.cells(args, index, target, &word, &entry) {
+                    let name = curve_name(&cell, repeat);
+                    // An engine without a knob gives one curve, whatever flush settings were asked for.
+                    if !seen.insert(name.clone()) {
+                        continue;
                     }
+                    let options: &[_] = if is_scratch(target) { &scratch.options } else { &[] };
+                    settings::contradiction(&cell, options)?;
+                    let sizes = sizes(args, is_sqlite, &cell, &mut notes)?;
+                    let unable = unable(&cell, is_sqlite, schema.is_some());
+                    curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });
                 }
             }
         }
@@ -101,11 +87,71 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         payload_bytes: args.payload_bytes,
         verify_rows: (!args.no_verify).then_some(args.verify_rows),
         window_bytes: args.window_bytes,
+        stop: stop_rules(&args.stop),
+        scratch,
+        settle_seconds: args.settle.as_secs_f64(),
         keep: args.keep,
         strict: args.strict,
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
     };
     Ok(Resolved { plan, secrets, protection: login.protection, notes })
+}
+
+fn stop_rules(args: &cli::StopArgs) -> StopRules {
+    let seconds = |limit: Option<Duration>| limit.map(|limit| limit.as_secs_f64());
+    StopRules {
+        min_rate: args.min_rate,
+        max_slowdown: args.max_slowdown,
+        stop_after: args.stop_after,
+        max_batch_seconds: seconds(args.max_batch_seconds),
+        max_duration_seconds: seconds(args.max_duration),
+        max_run_duration_seconds: seconds(args.max_run_duration),
+        max_table_bytes: args.max_table_bytes,
+        min_free_disk_bytes: args.min_free_disk,
+        stall_timeout_seconds: args.stall_timeout.as_secs_f64(),
+        stop_ends_run: args.on_stop == cli::OnStop::Run,
+    }
+}
+
+/// The dimensions of the matrix below target and engine.
+struct Axes {
+    keys: Vec<Key>,
+    flushes: Vec<Flush>,
+    methods: Vec<Method>,
+    variations: Vec<Vec<(String, String)>>,
+}
+
+impl Axes {
+    /// Every cell of one engine on one target.
+    fn cells(&self, args: &cli::RunArgs, index: usize, target: &TargetSpec, word: &str, entry: &Engine) -> Vec<Cell> {
+        let connections = match (args.connections.is_empty(), &target.place) {
+            (false, _) => args.connections.clone(),
+            (true, Place::Sqlite { .. }) => vec![1],
+            (true, _) => vec![8],
+        };
+        let mut cells = Vec::new();
+        for &key in &self.keys {
+            for flush in &self.flushes {
+                for &method in &self.methods {
+                    for &connections in &connections {
+                        cells.extend(self.variations.iter().map(|settings| Cell {
+                            target: index,
+                            target_label: target.label.clone(),
+                            engine: word.to_owned(),
+                            engine_entry: entry.clone(),
+                            key,
+                            flush: effective_flush(flush, entry),
+                            method,
+                            connections,
+                            settings: settings.clone(),
+                            cache_bytes: args.cache,
+                        }));
+                    }
+                }
+            }
+        }
+        cells
+    }
 }
 
 fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {

@@ -5,6 +5,9 @@ pub mod login;
 pub mod matrix;
 pub mod option_file;
 pub mod place;
+pub mod settings;
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +19,7 @@ pub use place::{Place, Secret, ServerPlace, TargetSpec};
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::run::stop::StopRules;
 use crate::target::engines::Engine;
 
 /// A run, resolved: no default is left open, no flag is seen below.
@@ -39,6 +43,13 @@ pub struct Plan {
     pub verify_rows: Option<u64>,
     /// Memory for encoded rows.
     pub window_bytes: u64,
+    /// When a curve ends early.
+    #[serde(default)]
+    pub stop: StopRules,
+    /// How the servers that rowcliff owns are started.
+    pub scratch: ScratchPlan,
+    /// The most to wait between curves for what a server still has to do.
+    pub settle_seconds: f64,
     /// Whether tables of completed curves stay.
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.
@@ -55,6 +66,17 @@ pub struct Care {
     pub allow_replication: bool,
     /// The run's sessions do not write the binary log.
     pub skip_binlog: bool,
+}
+
+/// How the servers of scratch targets are started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScratchPlan {
+    /// Options for all of them.
+    pub options: Vec<(String, String)>,
+    /// The only option file that they read.
+    pub config: Option<PathBuf>,
+    /// Where their data is; below the run's directory when it is left out.
+    pub directory: Option<PathBuf>,
 }
 
 /// A CREATE TABLE template of the user's.
@@ -104,6 +126,8 @@ pub struct Cell {
     pub connections: u32,
     /// Varied settings, in the order of the flags.
     pub settings: Vec<(String, String)>,
+    /// The cache that every engine is to have.
+    pub cache_bytes: Option<u64>,
 }
 
 impl Cell {
@@ -111,6 +135,33 @@ impl Cell {
     pub fn settings_label(&self) -> String {
         let words: Vec<String> = self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         words.join(" ")
+    }
+
+    /// The server variables (pragmas on SQLite) that the cell wants, with their values: flush, cache, varied settings.
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let mut wanted = match (&self.flush, &self.engine_entry.flush) {
+            (Flush::Level(level), Some(knob)) => {
+                vec![(knob.variable.clone(), knob.values[usize::from(*level)].clone())]
+            }
+            (Flush::Named(pairs), _) => pairs.clone(),
+            _ => Vec::new(),
+        };
+        if let (Some(bytes), Some(cache)) = (self.cache_bytes, &self.engine_entry.cache) {
+            wanted.push((cache.variable.clone(), cache.unit.value(bytes)));
+        }
+        wanted.extend(self.settings.iter().cloned());
+        wanted
+    }
+
+    /// What `--cache` cannot do for this engine.
+    pub fn cache_note(&self) -> Option<String> {
+        (self.cache_bytes.is_some() && self.engine_entry.cache.is_none()).then(|| {
+            format!(
+                "--cache has nothing to size here: {} has no cache of its own, and what it writes to files goes through \
+                 the page cache of the operating system",
+                self.engine_entry.name
+            )
+        })
     }
 }
 

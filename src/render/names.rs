@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use crate::analyse::{Cell, Curve, Labels};
+use crate::record::CurveRecord;
 
 /// The key storage that goes without saying.
 const DEFAULT_STORAGE: &str = "char32";
@@ -83,6 +84,15 @@ pub fn short_names(curves: &[Named<'_>]) -> Vec<String> {
     }
     number_equals(&mut names);
     names
+}
+
+/// Short names for the curves of a run's record, in their order: what a run calls them while it goes on.
+pub fn record_names(curves: &[CurveRecord]) -> Vec<String> {
+    let labels: Vec<Labels> = curves.iter().map(Labels::from).collect();
+    let repeats = curves.iter().map(|curve| curve.repeat);
+    let named: Vec<Named<'_>> =
+        labels.iter().zip(repeats).map(|(labels, repeat)| Named { labels, repeat: Some(repeat), run: "" }).collect();
+    short_names(&named)
 }
 
 /// What all the curves have in common, as words for a subtitle: `innodb`, `uuid4`, `flush 1`, `insert`, `8 connections`.

@@ -2,15 +2,32 @@
 //!
 //! A closed pipe does not end a load: what cannot be written is dropped.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::names::record_names;
 use crate::analyse::{Baseline, baseline};
-use crate::record::{CurveRecord, Outcome, Sample};
+use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
 use crate::run::{Event, Reporter};
 use crate::units::{grouped, human_rate, human_rows, human_seconds};
+
+/// The short names of a run's curves.
+#[derive(Debug, Default)]
+struct Names(HashMap<String, String>);
+
+impl Names {
+    fn of(record: &RunRecord) -> Self {
+        let full = record.curves.iter().map(|curve| curve.curve.clone());
+        Self(full.zip(record_names(&record.curves)).collect())
+    }
+
+    fn short<'a>(&'a self, curve: &'a CurveRecord) -> &'a str {
+        self.0.get(&curve.curve).unwrap_or(&curve.curve)
+    }
+}
 
 /// Chooses by what stderr is.
 pub fn reporter(quiet: bool) -> Box<dyn Reporter> {
@@ -33,6 +50,7 @@ impl Reporter for Quiet {
 /// One plain line for each event: no escape code, no carriage return.
 #[derive(Default)]
 struct Lines {
+    names: Names,
     curve_number: usize,
     curves: usize,
 }
@@ -49,22 +67,21 @@ impl Reporter for Lines {
     fn report(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { record, directory } => {
+                self.names = Names::of(record);
                 self.curves = record.curves.iter().filter(|curve| !is_skipped(curve)).count();
                 self.line(&format!("run {} in {}: {} curves", record.run_id, directory.display(), self.curves));
-                for line in start_notes(record) {
+                for line in start_notes(record, &self.names) {
                     self.line(&line);
                 }
             }
             Event::Note(text) => self.line(&format!("note: {text}")),
             Event::CurveStarted { curve, batches } => {
                 self.curve_number += 1;
-                self.line(&format!(
-                    "curve {} of {}: {} ({batches} batches)",
-                    self.curve_number, self.curves, curve.curve
-                ));
+                let name = self.names.short(curve);
+                self.line(&format!("curve {} of {}: {name} ({batches} batches)", self.curve_number, self.curves));
             }
             Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
-            Event::CurveEnded { curve } => self.line(&ended_line(curve)),
+            Event::CurveEnded { curve } => self.line(&ended_line(self.names.short(curve), curve)),
             Event::Finished { .. } => {}
         }
     }
@@ -72,11 +89,11 @@ impl Reporter for Lines {
 
 /// Two bars: the run and the curve.
 struct Bars {
+    names: Names,
     bars: MultiProgress,
     run: ProgressBar,
     curve: ProgressBar,
     batches: u64,
-    seconds: f64,
 }
 
 impl Bars {
@@ -88,7 +105,7 @@ impl Bars {
         curve.set_style(style("curve {bar:24} {pos}/{len}  {msg}"));
         // A long batch must not look like a hang.
         run.enable_steady_tick(Duration::from_millis(500));
-        Self { bars, run, curve, batches: 0, seconds: 0.0 }
+        Self { names: Names::default(), bars, run, curve, batches: 0 }
     }
 
     fn print(&self, text: &str) {
@@ -104,9 +121,10 @@ impl Reporter for Bars {
     fn report(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { record, directory } => {
+                self.names = Names::of(record);
                 let curves: Vec<&CurveRecord> = record.curves.iter().filter(|curve| !is_skipped(curve)).collect();
                 self.print(&format!("run {} in {}: {} curves", record.run_id, directory.display(), curves.len()));
-                for line in start_notes(record) {
+                for line in start_notes(record, &self.names) {
                     self.print(&line);
                 }
                 self.run.set_length(0);
@@ -116,17 +134,16 @@ impl Reporter for Bars {
                 self.run.inc_length(*batches);
                 self.curve.reset();
                 self.curve.set_length(*batches);
-                self.curve.set_message(curve.curve.clone());
+                self.curve.set_message(self.names.short(curve).to_owned());
             }
             Event::Batch { sample, samples, batches } => {
                 self.batches += 1;
-                self.seconds += sample.seconds;
                 self.run.set_position(self.batches);
                 self.curve.set_position(sample.batch);
                 self.curve.set_message(figures(sample, samples, *batches));
             }
             Event::CurveEnded { curve } => {
-                self.print(&ended_line(curve));
+                self.print(&ended_line(self.names.short(curve), curve));
                 self.run.set_length(self.batches);
             }
             Event::Finished { .. } => {
@@ -141,7 +158,7 @@ fn is_skipped(curve: &CurveRecord) -> bool {
     matches!(curve.outcome, Outcome::Skipped { .. })
 }
 
-fn start_notes(record: &crate::record::RunRecord) -> Vec<String> {
+fn start_notes(record: &RunRecord, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
     if record.build_profile != "release" {
         lines.push("note: this is a debug build; its figures are not to be published (cargo build --release)".into());
@@ -151,20 +168,27 @@ fn start_notes(record: &crate::record::RunRecord) -> Vec<String> {
             lines.push(format!("note: {label}: {note}"));
         }
     }
-    let mut said = std::collections::BTreeSet::new();
+    // Several curves are often skipped for one reason.
+    let mut skipped: Vec<(&String, Vec<&str>)> = Vec::new();
     for curve in &record.curves {
         if let Outcome::Skipped { why, .. } = &curve.outcome
             && curve.repeat == 1
-            && said.insert(&curve.curve)
         {
-            lines.push(format!("skipped: {}: {why}", curve.curve));
+            let name = names.short(curve);
+            match skipped.iter_mut().find(|(other, _)| *other == why) {
+                Some((_, names)) => names.push(name),
+                None => skipped.push((why, vec![name])),
+            }
         }
+    }
+    for (why, names) in skipped {
+        lines.push(format!("skipped: {}: {why}", names.join(", ")));
     }
     // What the trial before the first timing found: said once, under the first curve that it is true of.
     let mut said = std::collections::BTreeSet::new();
     for curve in record.curves.iter().filter(|curve| !is_skipped(curve)) {
         for note in curve.notes.iter().filter(|note| said.insert(*note)) {
-            lines.push(format!("note: {}: {note}", curve.curve));
+            lines.push(format!("note: {}: {note}", names.short(curve)));
         }
     }
     lines
@@ -187,7 +211,7 @@ fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
         && let Some(slowdown) = Baseline::slowdown(&baseline, sample)
     {
         words.push(format!("baseline {} rows/s", human_rate(baseline.rows_per_second())));
-        words.push(format!("{slowdown:.2}x as slow"));
+        words.push(format!("slowdown {slowdown:.2}x"));
     }
     if let Some(left) = time_left(samples, batches) {
         words.push(left);
@@ -217,7 +241,7 @@ fn time_left(samples: &[Sample], batches: u64) -> Option<String> {
     }
 }
 
-fn ended_line(curve: &CurveRecord) -> String {
+fn ended_line(name: &str, curve: &CurveRecord) -> String {
     let what = match &curve.outcome {
         Outcome::Completed => "completed".to_owned(),
         Outcome::Stopped { rule, figures } => format!("stopped by {rule}: {figures}"),
@@ -229,5 +253,5 @@ fn ended_line(curve: &CurveRecord) -> String {
         Outcome::NotStarted => "not started".to_owned(),
         Outcome::Running => "running".to_owned(),
     };
-    format!("{}: {} rows in {}: {what}", curve.curve, grouped(curve.table_rows), human_seconds(curve.load_seconds))
+    format!("{name}: {} rows in {}: {what}", grouped(curve.table_rows), human_seconds(curve.load_seconds))
 }

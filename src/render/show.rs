@@ -7,8 +7,8 @@ use super::names::{Named, short_names};
 use super::table::{Align, Table};
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::{Baseline, Curve};
-use crate::record::{Outcome, RunState, Sample};
-use crate::units::{grouped, human_rate, human_rows, human_seconds};
+use crate::record::{Outcome, RunRecord, RunState, Sample};
+use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
 /// Columns of text that output keeps to.
 const WIDTH: usize = 100;
@@ -116,6 +116,47 @@ fn run_settings(run: &LoadedRun, named: bool, out: &mut String) {
             out.push_str(&paragraph(note, "  "));
         }
     }
+}
+
+/// What makes engines fast or slow beside the settings of a curve, and differs by default from engine to engine.
+const DEFAULTS: &[&str] = &[
+    "innodb_buffer_pool_size",
+    "rocksdb_block_cache_size",
+    "aria_pagecache_buffer_size",
+    "key_buffer_size",
+    "tokudb_cache_size",
+    "max_heap_table_size",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "log_bin",
+    "sync_binlog",
+];
+
+/// For each target the defaults in force while its curves ran, as far as they were the same for all of them: caches, redo
+/// size, flush method, doublewrite, binary log.
+pub fn defaults_in_force(record: &RunRecord) -> String {
+    let mut out = String::new();
+    for label in record.targets.keys() {
+        let curves: Vec<_> = record.curves.iter().filter(|curve| curve.target == *label).collect();
+        let words: Vec<String> = DEFAULTS
+            .iter()
+            .filter_map(|name| {
+                let mut values: Vec<&String> = curves.iter().filter_map(|curve| curve.variables.get(*name)).collect();
+                values.dedup();
+                let [value] = values.as_slice() else { return None };
+                let bytes =
+                    value.parse::<u64>().ok().filter(|_| name.ends_with("_size") || name.ends_with("_capacity"));
+                let value = bytes.map_or_else(|| (*value).clone(), human_bytes);
+                Some(format!("{name}={}", value.replace(' ', "\u{a0}")))
+            })
+            .collect();
+        if !words.is_empty() {
+            out.push_str(&paragraph(&format!("{label} in force: {}", words.join(" ")), ""));
+        }
+    }
+    out
 }
 
 /// `mariadb 10.11.6`; a version that names its flavour already stands alone.
@@ -392,7 +433,7 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
 
     #[test]
     fn reasons_are_listed_below_the_table() {
-        use crate::record::{CurveRecord, Environment, RunRecord};
+        use crate::record::{CurveRecord, Environment};
         let curve = |name: &str, key: &str, outcome| CurveRecord {
             curve: name.into(),
             engine: "innodb".into(),

@@ -176,6 +176,10 @@ impl ValueSink for Tsv {
         }
         self.out.push(b'\t');
     }
+
+    fn bits(&mut self, value: u64, bytes: u8) {
+        self.bytes(&value.to_be_bytes()[8 - usize::from(bytes.min(8))..]);
+    }
 }
 
 /// The shortest decimal digits that give the same number back, never in scientific notation.

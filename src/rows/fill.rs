@@ -127,7 +127,7 @@ pub(super) enum Printer {
     Text { digits: u8, length: Length },
     /// `digits` bytes that tell the number, then bytes without a meaning.
     Bytes { digits: u8, length: Length },
-    /// The last `bytes` bytes of the number.
+    /// The number, as the bits of a column of so many bytes.
     Bit { bytes: u8 },
     /// A document with the number and a text.
     Json { length: Length },
@@ -172,6 +172,8 @@ pub(super) enum Widest {
     Text(u64),
     /// Raw bytes.
     Bytes(u64),
+    /// A number, which are raw bytes to LOAD DATA.
+    Bits { characters: u64, bytes: u64 },
 }
 
 impl Field {
@@ -257,7 +259,7 @@ impl Printer {
             Self::Unsigned => sink.uint(number),
             Self::Real { decimals } => sink.real(number as f64 / 10_f64.powi(i32::from(*decimals))),
             Self::Year { first } => sink.uint(first + number),
-            Self::Bit { bytes } => sink.bytes(&number.to_be_bytes()[8 - usize::from(*bytes)..]),
+            Self::Bit { bytes } => sink.bits(number, *bytes),
             Self::Member { members } => match members.get(number as usize) {
                 Some(member) => sink.text(member),
                 // The number is below the count of members; a missing value would shift those behind it.
@@ -373,7 +375,7 @@ impl Printer {
             Self::Year { first } => Widest::Number(digits(first + largest)),
             Self::Text { length, .. } => Widest::Text(length.max),
             Self::Bytes { length, .. } => Widest::Bytes(length.max),
-            Self::Bit { bytes } => Widest::Bytes(u64::from(*bytes)),
+            Self::Bit { bytes } => Widest::Bits { characters: digits(largest), bytes: u64::from(*bytes) },
             Self::Json { length } => Widest::Text(19 + digits(largest) + length.max),
             Self::Member { members } => {
                 Widest::Text(members.iter().map(|member| member.len() as u64).max().unwrap_or(0))

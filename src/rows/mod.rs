@@ -154,6 +154,17 @@ pub struct Lookup {
     pub unique: bool,
 }
 
+impl Lookup {
+    /// The condition of a WHERE clause, with literals; `quote` makes an identifier of a column's name.
+    ///
+    /// Literals, because bytes bound as a parameter are not found on MySQL 9: it takes them for text in the
+    /// connection's character set and converts them before it compares.
+    pub fn condition(&self, quote: impl Fn(&str) -> String) -> String {
+        let equal = |(name, value): &(String, Value)| format!("{} = {}", quote(name), value.literal());
+        self.columns.iter().map(equal).collect::<Vec<_>>().join(" AND ")
+    }
+}
+
 /// Memory that emitting needs and that lives longer than a row, so that no row allocates.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -239,6 +250,7 @@ impl RowSource {
                 Widest::Text(length) => (length + 2, length, heap_bytes(length)),
                 // Two digits a byte within x''; each byte may need a backslash.
                 Widest::Bytes(length) => (2 * length + 3, 2 * length, heap_bytes(length)),
+                Widest::Bits { characters, bytes } => (characters, 2 * bytes, 0),
             };
             let (null_text, null_tsv) = if field.nulls.is_some() { (4, 2) } else { (0, 0) };
             bytes.insert_text += insert_text.max(null_text) + 1;

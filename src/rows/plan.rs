@@ -445,10 +445,7 @@ fn usable_members(column: &Column, members: &[String]) -> Result<Vec<Box<[u8]>>,
 fn lookup(columns: &[Column], fields: &[Field], options: &RowOptions) -> Option<(Vec<usize>, bool)> {
     let column = |field: &Field| &columns[field.column];
     let comparable = |field: &&Field| {
-        !matches!(
-            column(field).data_type,
-            ColumnType::Float { .. } | ColumnType::Double { .. } | ColumnType::Json | ColumnType::Bit { .. }
-        )
+        !matches!(column(field).data_type, ColumnType::Float { .. } | ColumnType::Double { .. } | ColumnType::Json)
     };
     let place =
         |wanted: &dyn Fn(&Column) -> bool| fields.iter().position(|field| comparable(&field) && wanted(column(field)));

@@ -1,5 +1,7 @@
 //! One value of a row, and whoever takes values in.
 
+use super::encode::SqlText;
+
 /// A value as it is bound to a prepared statement, or read back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -15,6 +17,27 @@ pub enum Value {
     Text(Box<[u8]>),
     /// Raw bytes.
     Bytes(Box<[u8]>),
+}
+
+impl Value {
+    /// The value as a literal of SQL, the same for MySQL, MariaDB and SQLite.
+    ///
+    /// Text is written as it is where rowcliff made it; other text, which may hold quotes, as bytes.
+    pub fn literal(&self) -> String {
+        let mut sql = SqlText::new("", 0);
+        sql.begin_row();
+        match self {
+            Self::Null => sql.null(),
+            Self::Int(value) => sql.int(*value),
+            Self::UInt(value) => sql.uint(*value),
+            Self::Real(value) => sql.real(*value),
+            Self::Text(text) if is_plain_text(text) => sql.text(text),
+            Self::Text(bytes) | Self::Bytes(bytes) => sql.bytes(bytes),
+        }
+        sql.end_row();
+        let row = sql.finish();
+        row[1..row.len() - 1].to_owned()
+    }
 }
 
 /// Takes the values of rows in, one after the other, in the order of [`RowSource::insert_columns`].
@@ -37,6 +60,10 @@ pub trait ValueSink {
     fn text(&mut self, value: &[u8]);
     /// Raw bytes of any value.
     fn bytes(&mut self, value: &[u8]);
+    /// The value of a `BIT` column of so many bytes: a number, except to LOAD DATA, which takes digits for bytes.
+    fn bits(&mut self, value: u64, _bytes: u8) {
+        self.uint(value);
+    }
 }
 
 /// Whether `text` keeps what [`ValueSink::text`] promises.
@@ -96,5 +123,19 @@ impl ValueSink for Values {
 
     fn bytes(&mut self, value: &[u8]) {
         self.values.push(Value::Bytes(value.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_need_no_escape() {
+        assert_eq!(Value::Null.literal(), "NULL");
+        assert_eq!(Value::UInt(u64::MAX).literal(), "18446744073709551615");
+        assert_eq!(Value::Text(b"abc".as_slice().into()).literal(), "'abc'");
+        assert_eq!(Value::Text(b"it's".as_slice().into()).literal(), "x'69742773'");
+        assert_eq!(Value::Bytes([0, 0x20].into()).literal(), "x'0020'");
     }
 }

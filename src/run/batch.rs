@@ -67,19 +67,30 @@ struct Outline {
     transaction: Range<u64>,
 }
 
+/// A batch, and what it is sent with.
+pub struct Batch<'a> {
+    /// Its rows.
+    pub rows: Range<u64>,
+    /// How it is cut.
+    pub cut: Cut,
+    /// Who sends it.
+    pub crew: &'a Crew,
+    /// What encodes it.
+    pub encoder: &'a Arc<dyn Encode>,
+    /// What times it.
+    pub clock: &'a Arc<dyn Clock>,
+    /// End of the last timed section of the batch before.
+    pub last_end: Option<Duration>,
+    /// How long cancelled statements may take to come back.
+    pub grace: Duration,
+}
+
 /// Sends the rows of one batch.
 ///
-/// `watch` is given the seconds that the batch has been in its timed sections and decides whether it goes on.
-pub fn load(
-    rows: Range<u64>,
-    cut: Cut,
-    crew: &Crew,
-    encoder: &Arc<dyn Encode>,
-    clock: &Arc<dyn Clock>,
-    last_end: Option<Duration>,
-    grace: Duration,
-    watch: &mut dyn FnMut(Duration) -> Watch,
-) -> Measured {
+/// `watch` is given the time that the batch has been in its timed sections and the statements acknowledged so far, and
+/// decides whether it goes on.
+pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> Measured {
+    let Batch { rows, cut, crew, encoder, clock, last_end, grace } = batch;
     let mut measured = Measured {
         sending: Duration::ZERO,
         encoding: Duration::ZERO,
@@ -110,8 +121,8 @@ pub fn load(
         let started = clock.now();
         let already = measured.sending;
         let mut cancelled = false;
-        let shares = crew.send(window, grace, &mut || {
-            let decision = watch(already + clock.now().saturating_sub(started));
+        let shares = crew.send(window, grace, &mut |acknowledged| {
+            let decision = watch(already + clock.now().saturating_sub(started), acknowledged);
             cancelled |= decision == Watch::Cancel;
             decision
         });

@@ -3,27 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::{self, Cut, Measured};
+use super::loading::load_batches;
 use super::patience::patiently;
-use super::workers::{Crew, Watch};
+use super::workers::Crew;
 use super::{Event, Runner, mark, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
-use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
+use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
 use crate::target::{Failure, FailureKind, Session, Table, TableOrder};
+use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
-const GRACE: Duration = Duration::from_secs(6);
+pub const GRACE: Duration = Duration::from_secs(6);
 /// How long a DROP TABLE and what belongs to it may take.
 pub const CLOSE_LIMIT: Duration = Duration::from_secs(600);
 /// Rows of the statement with which a cell is tried.
 const TRIAL_ROWS: u64 = 10;
-/// How often the control connection is used so that it stays open.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
-
 /// Runs the curve at `index` of the plan, and writes what became of it into the record.
 ///
 /// # Errors
@@ -49,6 +47,7 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
         directory: &directory,
         rehearsal: false,
     };
+    settle(runner, &mut record.curves[index], plan.cell.target);
     let opened = runner.targets[plan.cell.target].open(&order);
     let ended = match opened {
         Ok(table) => load_table(runner, record, index, table),
@@ -66,6 +65,25 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     Ok(())
 }
 
+/// Waits until the target has done what the curves before left it to do, so that this one does not pay for it.
+fn settle(runner: &mut Runner<'_>, entry: &mut CurveRecord, target: usize) {
+    let limit = Duration::from_secs_f64(runner.plan.settle_seconds);
+    let started = runner.clock.now();
+    let interrupt = runner.interrupt.clone();
+    let Some(settled) = runner.targets[target].settle(limit, &|| interrupt.is_asked()) else { return };
+    let seconds = runner.clock.now().saturating_sub(started).as_secs_f64();
+    entry.settle_seconds = Some(seconds);
+    let waited = format!("waited {} for {}", human_seconds(seconds), settled.what);
+    entry.notes.push(match &settled.gave_up {
+        None => waited,
+        Some(left) => {
+            let note = format!("{waited} and gave up: {left}; this curve shares the server with that");
+            runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+            note
+        }
+    });
+}
+
 fn load_table(
     runner: &mut Runner<'_>,
     record: &mut RunRecord,
@@ -73,6 +91,7 @@ fn load_table(
     mut table: Box<dyn Table>,
 ) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
+    let mut silent = false;
     let loaded = match prepare(runner, plan, table.as_mut()) {
         Ok(mut ready) => {
             describe(&mut record.curves[index], table.as_ref(), &ready.fitted);
@@ -85,9 +104,12 @@ fn load_table(
             crew.dismiss(GRACE);
             let entry = &mut record.curves[index];
             match result {
-                Ok(outcome) => {
-                    entry.outcome = outcome;
-                    finish(runner, entry, table.as_mut(), &source);
+                Ok(ended) => {
+                    entry.outcome = ended.outcome;
+                    silent = ended.silent;
+                    if !silent {
+                        finish(runner, entry, table.as_mut(), &source);
+                    }
                     Ok(())
                 }
                 Err(error) => {
@@ -102,7 +124,9 @@ fn load_table(
         }
     };
     let entry = &mut record.curves[index];
+    // A target that does not answer is asked for nothing that could wait: `clean` drops the table later.
     let keep = runner.plan.keep
+        || silent
         || !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. });
     let closed =
         patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| table.close(keep));
@@ -140,11 +164,15 @@ pub fn try_statement(whole: &Plan, plan: &CurvePlan, table: &mut dyn Table) -> R
 }
 
 /// What a curve needs beside its table.
-struct Ready {
-    source: Arc<RowSource>,
-    encoder: Arc<dyn Encode>,
-    fitted: Fitted,
-    crew: Crew,
+pub struct Ready {
+    /// Its rows.
+    pub source: Arc<RowSource>,
+    /// Their encoding.
+    pub encoder: Arc<dyn Encode>,
+    /// The sizes really used.
+    pub fitted: Fitted,
+    /// The loading connections.
+    pub crew: Crew,
 }
 
 fn prepare(runner: &Runner<'_>, plan: &CurvePlan, table: &mut dyn Table) -> Result<Ready, Failure> {
@@ -174,136 +202,19 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
     }
 }
 
-fn load_batches(
-    runner: &mut Runner<'_>,
-    entry: &mut CurveRecord,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-    ready: &mut Ready,
-) -> Result<Outcome, Error> {
-    let sizes = plan.sizes;
-    let cut = Cut {
-        statement_rows: ready.fitted.statement_rows,
-        commit_rows: ready.fitted.commit_rows,
-        window_rows: ready.fitted.window_rows,
-        connections: u64::from(plan.cell.connections),
-    };
-    let sample_notes = table.facts().sample_notes.clone();
-    let mut samples: Vec<Sample> = Vec::new();
-    let mut last_end = None;
-    let mut kept_alive = runner.clock.now();
-    for batch in 1..=sizes.batches() {
-        if runner.interrupt.is_asked() {
-            return Ok(Outcome::Interrupted);
-        }
-        let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        let interrupt = runner.interrupt.clone();
-        let clock = Arc::clone(&runner.clock);
-        let measured = batch::load(rows, cut, &ready.crew, &ready.encoder, &runner.clock, last_end, GRACE, &mut |_| {
-            if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
-                table.keep_alive();
-                kept_alive = clock.now();
-            }
-            if interrupt.is_asked() { Watch::Cancel } else { Watch::Wait }
-        });
-        if let Some(outcome) = unfinished(&measured, runner, table) {
-            return Ok(outcome);
-        }
-        last_end = Some(measured.ended);
-        if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
-            table.keep_alive();
-            kept_alive = clock.now();
-        }
-        let sample = sample(entry, batch, &sizes, &measured, &sample_notes);
-        if let Some(note) = &measured.note {
-            let note = format!("the server noted: {note}");
-            if !entry.notes.contains(&note) {
-                entry.notes.push(note);
-            }
-        }
-        runner.directory.append(&sample)?;
-        entry.batches = batch;
-        entry.table_rows = sample.table_rows;
-        entry.load_seconds += sample.seconds;
-        samples.push(sample);
-        if let Some(sample) = samples.last() {
-            runner.reporter.report(&Event::Batch { sample, samples: &samples, batches: sizes.batches() });
-        }
-    }
-    Ok(Outcome::Completed)
-}
-
-/// What becomes of a curve whose batch is not whole.
-fn unfinished(measured: &Measured, runner: &Runner<'_>, table: &mut dyn Table) -> Option<Outcome> {
-    if measured.cancelled || runner.interrupt.is_asked() && measured.failure.is_some() {
-        return Some(Outcome::Interrupted);
-    }
-    let failure = measured.failure.as_ref()?;
-    if failure.kind == FailureKind::Full {
-        return Some(match table.count() {
-            Ok(Some(rows)) => Outcome::Full { rows, message: failure.to_string() },
-            Ok(None) => failed(failure),
-            Err(count) => failed(&Failure::fatal(format!("{failure}; and the rows could not be counted: {count}"))),
-        });
-    }
-    Some(failed(failure))
-}
-
-fn failed(failure: &Failure) -> Outcome {
+/// A failure as an outcome.
+pub fn failed(failure: &Failure) -> Outcome {
     Outcome::Failed { code: failure.code, message: failure.message.clone() }
-}
-
-fn sample(
-    entry: &CurveRecord,
-    batch: u64,
-    sizes: &crate::plan::Sizes,
-    measured: &Measured,
-    notes: &[String],
-) -> Sample {
-    let seconds = measured.sending.as_secs_f64();
-    let mut words: Vec<&str> = Vec::new();
-    if batch == 1 {
-        words.push("first");
-    }
-    words.extend(notes.iter().map(String::as_str));
-    let quantile = |q: f64| (!measured.latency.is_empty()).then(|| measured.latency.value_at_quantile(q));
-    Sample {
-        curve: entry.curve.clone(),
-        target: entry.target.clone(),
-        engine: entry.engine.clone(),
-        key: entry.key.clone(),
-        flush: entry.flush.clone(),
-        flush_in_force: entry.flush_in_force.clone(),
-        settings: entry.settings.clone(),
-        method: entry.method.clone(),
-        connections: entry.connections,
-        statement_rows: entry.statement_rows,
-        commit_rows: entry.commit_rows,
-        repeat: entry.repeat,
-        batch,
-        table_rows: batch * sizes.batch_rows,
-        rows: measured.rows,
-        seconds,
-        // Three decimals: finer than any clock here, and no more digits than a reader wants.
-        inserts_per_sec: (seconds > 0.0).then(|| (measured.rows as f64 / seconds * 1e3).round() / 1e3),
-        started_at: measured.started_at.clone(),
-        encode_seconds: Some(measured.encoding.as_secs_f64()),
-        gap_seconds: measured.gap.map(|gap| gap.as_secs_f64()),
-        statements: Some(measured.statements),
-        retries: Some(measured.retries),
-        p50_us: quantile(0.5),
-        p99_us: quantile(0.99),
-        p999_us: quantile(0.999),
-        max_us: (measured.statements > 0).then(|| u64::try_from(measured.longest.as_micros()).unwrap_or(u64::MAX)),
-        client_cpu_seconds: measured.client_cpu.map(|cpu| cpu.as_secs_f64()),
-        notes: words.join(" "),
-        ..Sample::default()
-    }
 }
 
 /// The end of a curve that loaded something: closing work, count, comparison.
 fn finish(runner: &Runner<'_>, entry: &mut CurveRecord, table: &mut dyn Table, source: &RowSource) {
     if !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. }) {
+        return;
+    }
+    if let Some(partial) = &entry.partial {
+        // Part of a batch is in the table: neither its size nor a checkpoint of it says anything.
+        entry.notes.push(format!("not verified: batch {} was in flight", partial.batch));
         return;
     }
     let started = runner.clock.now();

@@ -3,11 +3,15 @@
 //! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
 
 pub mod batch;
+pub mod boundary;
 pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
+pub mod journal;
+pub mod loading;
 pub mod patience;
+pub mod stop;
 pub mod verify;
 pub mod workers;
 
@@ -126,6 +130,8 @@ pub struct Runner<'a> {
     pub command_line: Vec<String>,
     /// Marks the tables.
     pub run_id: String,
+    /// The clock at the start of the run.
+    pub started: std::time::Duration,
 }
 
 impl Runner<'_> {
@@ -191,8 +197,19 @@ impl Runner<'_> {
                 continue;
             }
             curve::run(self, record, index)?;
+            let stopped = matches!(record.curves[index].outcome, Outcome::Stopped { .. });
+            if stopped && self.stop_ends_run(&record.curves[index]) {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a curve that a rule stopped is the last one.
+    fn stop_ends_run(&self, curve: &CurveRecord) -> bool {
+        let run_is_over =
+            matches!(&curve.outcome, Outcome::Stopped { rule, .. } if rule.starts_with("--max-run-duration"));
+        self.plan.stop.stop_ends_run || run_is_over
     }
 
     /// Asks every target what it is. Gives the reasons of those that do not answer, unless none does.
@@ -221,26 +238,17 @@ impl Runner<'_> {
     /// Tries every cell once before anything is timed, so that an impossible one is known in the first seconds.
     fn try_matrix(&mut self, record: &mut RunRecord, unreachable: &BTreeMap<usize, String>) -> Result<(), Error> {
         let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
-        for (index, curve) in self.plan.curves.iter().enumerate() {
+        for index in self.trial_order() {
             if self.interrupt.is_asked() {
-                return Ok(());
+                break;
             }
-            let cell = &curve.cell;
+            let curve = &self.plan.curves[index];
             // All repeats of a cell share one trial.
             let identity = curve.name.rsplit_once(" r").map_or(curve.name.as_str(), |(cell, _)| cell).to_owned();
             let verdict = match verdicts.get(&identity) {
                 Some(verdict) => verdict.clone(),
                 None => {
-                    let verdict = if let Some(why) = &curve.unable {
-                        Verdict::Unable { why: why.clone() }
-                    } else if let Some(why) = unreachable.get(&cell.target) {
-                        Verdict::Prevented { why: why.clone() }
-                    } else {
-                        match self.targets[cell.target].judge(curve)? {
-                            Verdict::Runs { notes } => with_notes(self.rehearse(curve), notes),
-                            other => other,
-                        }
-                    };
+                    let verdict = self.try_cell(curve, unreachable)?;
                     verdicts.insert(identity, verdict.clone());
                     verdict
                 }
@@ -252,7 +260,37 @@ impl Runner<'_> {
                 Verdict::Prevented { why } => entry.outcome = Outcome::Skipped { why, environment: true },
             }
         }
+        for target in &mut self.targets {
+            target.trials_done();
+        }
         Ok(())
+    }
+
+    /// The curves in an order in which those that can share a trial's server come one after the other.
+    fn trial_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.plan.curves.len()).collect();
+        order.sort_by_key(|&index| {
+            let curve = &self.plan.curves[index];
+            (curve.cell.target, self.targets[curve.cell.target].trial_group(curve))
+        });
+        order
+    }
+
+    fn try_cell(&mut self, curve: &CurvePlan, unreachable: &BTreeMap<usize, String>) -> Result<Verdict, Error> {
+        let cell = &curve.cell;
+        if let Some(why) = &curve.unable {
+            return Ok(Verdict::Unable { why: why.clone() });
+        }
+        if let Some(why) = unreachable.get(&cell.target) {
+            return Ok(Verdict::Prevented { why: why.clone() });
+        }
+        Ok(match self.targets[cell.target].judge(curve)? {
+            Verdict::Runs { mut notes } => {
+                notes.extend(cell.cache_note());
+                with_notes(self.rehearse(curve), notes)
+            }
+            other => other,
+        })
     }
 
     /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent, all of
@@ -324,7 +362,8 @@ pub fn new_run_id() -> String {
     format!("{stamp}_{:04x}", salt >> 48)
 }
 
-fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
+/// The record of a curve before anything is known but its plan.
+pub fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
     let cell = &curve.cell;
     CurveRecord {
         curve: curve.name.clone(),

@@ -33,7 +33,7 @@ pub struct Engine {
     pub flush: Option<FlushKnob>,
     /// The variable that sizes its cache, if it has one.
     #[serde(default)]
-    pub cache: Option<Variable>,
+    pub cache: Option<CacheVariable>,
     /// What it can do.
     #[serde(default)]
     pub can: Capabilities,
@@ -46,9 +46,12 @@ pub struct Engine {
     /// Variables worth recording.
     #[serde(default)]
     pub record: Vec<String>,
-    /// The status variable that is zero when background work is done.
+    /// What it still does on its own after a load: what a settle step waits for.
     #[serde(default)]
-    pub idle: Option<String>,
+    pub idle: Vec<Pending>,
+    /// How a server of our own is made to write out everything that the engine holds back.
+    #[serde(default)]
+    pub checkpoint: Option<Checkpoint>,
     /// Why it can only be listed, if it cannot take the tables at all.
     #[serde(default)]
     pub unable: Option<String>,
@@ -60,14 +63,65 @@ pub struct Engine {
     pub tested: Vec<String>,
 }
 
-/// A server variable.
+/// The variable that sizes an engine's cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Variable {
+pub struct CacheVariable {
     /// Its name.
     pub variable: String,
     /// Whether setting it works while the server runs.
     pub dynamic: bool,
+    /// How it counts.
+    #[serde(default)]
+    pub unit: CacheUnit,
+}
+
+/// How a cache variable counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheUnit {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// KiB, as a negative number (SQLite: positive numbers are pages).
+    NegativeKib,
+}
+
+impl CacheUnit {
+    /// A size as the variable takes it.
+    pub fn value(self, bytes: u64) -> String {
+        match self {
+            Self::Bytes => bytes.to_string(),
+            Self::NegativeKib => format!("-{}", bytes.div_ceil(1024)),
+        }
+    }
+}
+
+/// Work that a server does on its own, and how much of it is left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pending {
+    /// What it is, in words.
+    pub what: String,
+    /// A query whose first row ends with the number; no row, NULL and an error mean that it cannot be seen here.
+    pub query: String,
+    /// The flavour that it is for (`mariadb`, `mysql`); both when it is left out.
+    #[serde(default)]
+    pub flavour: Option<String>,
+    /// The most that counts as done: some counters never reach zero.
+    #[serde(default)]
+    pub at_most: f64,
+}
+
+/// How a server of our own is made to write everything out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Statements. One that this server does not know is passed over, as long as another one is taken.
+    pub statements: Vec<String>,
+    /// What is left to be written.
+    #[serde(default)]
+    pub pending: Vec<Pending>,
 }
 
 /// The durability knob of an engine.
@@ -135,6 +189,18 @@ impl EngineTable {
         Self(toml::from_str(BUILT_IN).expect("schemas/engines.toml is checked by a test"))
     }
 
+    /// The built-in table, with the entries of the file of `--engine-file`.
+    ///
+    /// # Errors
+    /// See [`Self::extend_from_file`].
+    pub fn with_file(path: Option<&Path>) -> Result<Self, Error> {
+        let mut table = Self::built_in();
+        if let Some(path) = path {
+            table.extend_from_file(path)?;
+        }
+        Ok(table)
+    }
+
     /// Adds the entries of a file; an entry of the same name is replaced as a whole.
     ///
     /// # Errors
@@ -195,7 +261,8 @@ impl Engine {
             table: Variant::Standard,
             row_bytes: RowBytes::default(),
             record: Vec::new(),
-            idle: None,
+            idle: Vec::new(),
+            checkpoint: None,
             unable: None,
             notes: vec!["not in the engine table: taken as transactional, without a known flush setting".into()],
             tested: Vec::new(),

@@ -7,11 +7,13 @@
 pub mod engines;
 pub mod mysql;
 pub mod registry;
+pub mod scratch;
 pub mod sqlite;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::load::Body;
@@ -43,11 +45,35 @@ pub trait Target {
     /// What the target said; nothing of the curve is left behind.
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure>;
 
+    /// Cells of one group can share what a trial needs (a server that is started for it): they are tried one after the
+    /// other.
+    fn trial_group(&self, _curve: &CurvePlan) -> usize {
+        0
+    }
+
+    /// The trials are over: what was started for them alone ends.
+    fn trials_done(&mut self) {}
+
+    /// Waits, before a curve, for what the curves before it left the server to do, at most `limit`, and no longer than
+    /// `asked_to_end` says no. `None` where there was nothing to wait for.
+    fn settle(&mut self, _limit: Duration, _asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
+        None
+    }
+
     /// Ends everything the target itself started (a scratch server), and puts back what was changed.
     ///
     /// # Errors
     /// Something could not be put back: the message says what and how to do it by hand.
     fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// What became of waiting for a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What was waited for, in words.
+    pub what: String,
+    /// What is still to be done, when the waiting was given up.
+    pub gave_up: Option<String>,
 }
 
 /// What a curve asks of a target.
@@ -142,6 +168,8 @@ pub struct TableFacts {
     pub limits: Limits,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// Where the database keeps its files, when that is on this machine.
+    pub data_directory: Option<PathBuf>,
     /// Notes that every sample of the curve carries (`binlog-synced`).
     pub sample_notes: Vec<String>,
 }
@@ -158,8 +186,14 @@ impl TableFacts {
             variables: BTreeMap::new(),
             limits: Limits::default(),
             notes: Vec::new(),
+            data_directory: None,
             sample_notes: Vec::new(),
         }
+    }
+
+    /// The column that the database counts by itself.
+    pub fn auto_increment(&self) -> Option<&Column> {
+        self.columns.iter().find(|column| column.auto_increment)
     }
 }
 
@@ -233,14 +267,42 @@ pub trait Table: Send {
     /// What the target said.
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure>;
 
+    /// The highest value of the AUTO_INCREMENT column; `None` where the table has none, or no row.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn max_id(&mut self) -> Result<Option<u64>, Failure>;
+
+    /// Removes the rows whose AUTO_INCREMENT value is above `id`. Gives their number.
+    ///
+    /// # Errors
+    /// What the target said, or that the engine cannot delete.
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure>;
+
+    /// Removes the rows that the look-ups find, each of which finds one at most. Gives their number.
+    ///
+    /// # Errors
+    /// What the target said, or that the engine cannot delete.
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure>;
+
+    /// Ends sessions of this run that its client has left, and waits until they are gone: a server goes on with the
+    /// statement of a client that is no longer there.
+    ///
+    /// # Errors
+    /// What the target said, or that they do not go away.
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure>;
+
     /// The closing work of the curve (a checkpoint): the caller times it. Says what it did; `None` when there is none.
     ///
     /// # Errors
     /// What the target said.
     fn closing_work(&mut self) -> Result<Option<String>, Failure>;
 
-    /// Keeps the control connection alive while a batch takes its time. Errors are for the next real use to find.
-    fn keep_alive(&mut self) {}
+    /// Uses the control connection while a batch takes its time, so that it stays open, and says whether the target
+    /// still answers.
+    fn is_alive(&mut self) -> bool {
+        true
+    }
 
     /// Drops the table, unless it is to be kept, and puts back the settings of the curve.
     ///

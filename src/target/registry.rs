@@ -1,15 +1,16 @@
 //! From the places of a plan to targets.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Target;
 use super::mysql::{Access, Mode, MysqlTarget};
+use super::scratch::{AskedToEnd, ScratchTarget};
 use super::sqlite::SqliteTarget;
 use crate::error::Error;
 use crate::plan::{Place, Plan, Protection, Secret};
 
 /// What is needed to open the targets of a plan.
-#[derive(Debug)]
 pub struct Opening<'a> {
     /// The plan.
     pub plan: &'a Plan,
@@ -21,6 +22,8 @@ pub struct Opening<'a> {
     pub mode: Mode,
     /// The run's directory.
     pub directory: &'a Path,
+    /// Whether somebody waits for rowcliff to end: starting a server takes seconds.
+    pub asked_to_end: AskedToEnd,
 }
 
 /// One target for each place of the plan, in its order. Nothing is connected yet.
@@ -28,7 +31,7 @@ pub struct Opening<'a> {
 /// # Errors
 /// A place cannot be used on this machine.
 pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
-    let Opening { plan, secrets, protection, mode, directory } = opening;
+    let Opening { plan, secrets, protection, mode, directory, asked_to_end } = opening;
     plan.targets
         .iter()
         .enumerate()
@@ -44,12 +47,8 @@ pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
                     let access = access.without_binlog(plan.care.skip_binlog);
                     Box::new(MysqlTarget::external(&spec.label, access, *mode, directory).of_plan(plan))
                 }
-                Place::Scratch { .. } => {
-                    return Err(Error::target(
-                        &spec.label,
-                        "scratch servers are not built yet",
-                        "use sqlite or mysql://",
-                    ));
+                Place::Scratch { binary } => {
+                    Box::new(ScratchTarget::new(index, binary.clone(), plan, directory, Arc::clone(asked_to_end)))
                 }
             };
             Ok(target)

@@ -167,6 +167,7 @@ impl SqliteTable {
             variables,
             limits,
             notes: Vec::new(),
+            data_directory: path.parent().map(Path::to_owned),
             sample_notes: Vec::new(),
         };
         Ok(Self { path, pragmas, control, facts })
@@ -181,13 +182,11 @@ fn pragmas(cell: &Cell) -> Vec<(String, String)> {
         list.retain(|(known, _)| known != name);
         list.push((name.to_owned(), value.to_owned()));
     };
-    match (&cell.flush, &cell.engine_entry.flush) {
-        (Flush::Level(level), Some(knob)) => set(&knob.variable, &knob.values[usize::from(*level)]),
-        (Flush::Named(pairs), _) => pairs.iter().for_each(|(name, value)| set(name, value)),
+    if !matches!(cell.flush, Flush::Level(_) | Flush::Named(_)) {
         // SQLite has no setting that was there before us: as it comes here is NORMAL, which is safe in WAL mode.
-        _ => set("synchronous", "NORMAL"),
+        set("synchronous", "NORMAL");
     }
-    cell.settings.iter().for_each(|(name, value)| set(name, value));
+    cell.variables().iter().for_each(|(name, value)| set(name, value));
     // The page size can only be set before the journal mode writes the first page.
     list.sort_by_key(|(name, _)| name != "page_size");
     list
@@ -343,6 +342,36 @@ impl Table for SqliteTable {
             found.push(rows.map_err(failure)?);
         }
         Ok(found)
+    }
+
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(None) };
+        let sql = format!("SELECT MAX({}) FROM {}", quote_identifier(&column.name), self.facts.quoted_name);
+        let id: Option<i64> = self.control.query_row(&sql, [], |row| row.get(0)).map_err(failure)?;
+        Ok(id.and_then(|id| u64::try_from(id).ok()))
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
+        let sql = format!("DELETE FROM {} WHERE {} > {id}", self.facts.quoted_name, quote_identifier(&column.name));
+        Ok(self.control.execute(&sql, []).map_err(failure)? as u64)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        let conditions: Vec<String> =
+            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+        // Few terms in one statement: SQLite's parser has a limit on the depth of an expression.
+        let mut removed = 0;
+        for group in conditions.chunks(100) {
+            let sql = format!("DELETE FROM {} WHERE {}", self.facts.quoted_name, group.join(" OR "));
+            removed += self.control.execute(&sql, []).map_err(failure)? as u64;
+        }
+        Ok(removed)
+    }
+
+    fn end_sessions(&mut self, _: &[u64]) -> Result<(), Failure> {
+        // A connection in this process is gone when it is dropped, and a process takes its connections with it.
+        Ok(())
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {

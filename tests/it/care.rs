@@ -783,7 +783,7 @@ fn a_table_of_the_run_that_lost_its_mark_meanwhile_is_not_dropped() {
     signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
-    assert_eq!(tables(&server), [table.clone()]);
+    assert_eq!(tables(&server), std::slice::from_ref(&table));
     execute(&server, &[&format!("ALTER TABLE {table} COMMENT=''")]);
     let output = run(home.path(), &["clean", "out"]);
     assert!(stdout(&output).contains("left alone"), "{}", text(&output));

@@ -1,9 +1,14 @@
 //! One integration binary: each module is an area of `tests/run.sh`.
 
+// clippy.toml allows it inside #[test] functions only, and what they share is as much of a test.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
 mod care;
 mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
+mod scratch;
 mod sqlite;
+#[allow(dead_code)] // not every area needs every helper
 mod support;

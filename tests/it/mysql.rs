@@ -1,1 +1,6 @@
-//! mysql
+//! MySQL as somebody else's server.
+
+use crate::support::external;
+use crate::support::servers::Family;
+
+external::tests!(Family::MySql);

@@ -248,6 +248,8 @@ pub fn prepare_session(conn: &mut Conn) -> Result<(), Failure> {
     // Strict, so that a value that does not fit is an error and never a shorter value; no engine is silently replaced.
     // unique_checks and foreign_key_checks are left alone: on MariaDB 10.6+ switching both off sends the first insert
     // into an empty table down a special bulk path.
+    // latin1 has a character for every byte: a raw key that is bound as a parameter is not refused as broken utf8mb4.
+    conn.query_drop("SET NAMES latin1").map_err(failure)?;
     conn.query_drop(
         "SET SESSION autocommit=1, time_zone='+00:00', \
          sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \

@@ -114,12 +114,12 @@ impl Globals {
         Arc::new(Mutex::new(Self::new(control, run_directory)))
     }
 
-    /// Sets a variable and gives back what the server then has. A variable that has the value already is not set, which
-    /// needs no privilege; the lock is taken all the same, so that no other run changes it meanwhile.
+    /// Sets a variable, and reads it back. Gives a note when the server rounded it. A variable that has the value already
+    /// is not set, which needs no privilege; the lock is taken all the same, so that no other run changes it meanwhile.
     ///
     /// # Errors
     /// Another run holds the lock, the privilege is missing, or the server has something else afterwards.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<String, Failure> {
+    pub fn set(&mut self, name: &str, value: &str) -> Result<Option<String>, Failure> {
         debug_assert!(is_variable_name(name));
         let control = Arc::clone(&self.control);
         let mut control = lock(&control);
@@ -129,7 +129,7 @@ impl Globals {
             .variable(name)?
             .ok_or_else(|| Failure::fatal(format!("this server has no global variable {name}")))?;
         if same_value(&original, value) {
-            return Ok(original);
+            return Ok(None);
         }
         let before = match self.saved.take() {
             Some(saved) => saved,
@@ -161,13 +161,7 @@ impl Globals {
             failure.message = format!("SET GLOBAL {name}={value}: {}{hint}", failure.message);
             return Err(failure);
         }
-        if !same_value(&now, value) {
-            return Err(Failure::fatal(format!(
-                "SET GLOBAL {name}={value} was accepted, and the server then had {now}: the curve is not run under a wrong label; \
-                 give the value as the server writes it"
-            )));
-        }
-        Ok(now)
+        super::settings::accept(&mut control, name, value, &now)
     }
 
     fn take_lock(&mut self, control: &mut Control, identity: &str) -> Result<(), Failure> {

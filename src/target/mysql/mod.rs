@@ -10,12 +10,15 @@ pub mod offer;
 pub mod preflight;
 pub mod privileges;
 pub mod session;
+pub mod settings;
+pub mod settle;
 pub mod socket;
 pub mod table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub use connect::{Access, SslMode};
 pub use control::{Flavour, SharedControl};
@@ -26,8 +29,10 @@ use offer::Offer;
 use preflight::Preflight;
 use table::{Closing, MysqlTable, Work};
 
-use super::{Failure, Table, TableFacts, TableOrder, Target, Verdict};
+use super::engines::Engine;
+use super::{Failure, Settled, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
+use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
 use crate::record::run::TargetRecord;
 use crate::schema::Dialect;
@@ -96,6 +101,8 @@ pub struct MysqlTarget {
     globals: Option<SharedGlobals>,
     preflight: Option<Preflight>,
     closing: Closing,
+    /// The engines that curves have loaded so far: what they may still be busy with.
+    loaded: Vec<Engine>,
 }
 
 impl MysqlTarget {
@@ -112,6 +119,7 @@ impl MysqlTarget {
             globals: None,
             preflight: None,
             closing: Closing::Export,
+            loaded: Vec::new(),
         }
     }
 
@@ -187,29 +195,28 @@ impl Target for MysqlTarget {
             // What an earlier curve could not put back: under it no other curve runs.
             lock_globals(&globals).restore()?;
         }
-        let mut table = MysqlTable {
-            control: Arc::clone(&control),
-            name: order.table.to_owned(),
-            mark: order.mark.to_owned(),
-            facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
-            globals,
-            work: Work::new(),
-            closing: self.closing,
-            closed: false,
-        };
-        // When anything fails here, dropping `table` puts the globals back.
-        for (name, value) in settings(cell) {
-            lock_globals(&table.globals).set(&name, &value)?;
+        let mut table = MysqlTable::planned(&control, order, globals, self.closing);
+        // When anything fails from here on, dropping `table` puts back what was changed.
+        let mut notes = Vec::new();
+        for (name, value) in cell.variables() {
+            notes.extend(lock_globals(&table.globals).set(&name, &value)?);
         }
-        create(&control, order)?;
-        match facts(&control, &self.access.place.database, order) {
-            Ok(facts) => table.facts = facts,
-            Err(failure) => {
-                let _ = drop_marked(&mut lock(&control), order.table, order.mark);
-                return Err(failure);
-            }
+        table.create(order)?;
+        table.facts.notes.extend(notes);
+        if !order.rehearsal && !self.loaded.contains(&cell.engine_entry) {
+            self.loaded.push(cell.engine_entry.clone());
         }
         Ok(Box::new(table))
+    }
+
+    fn settle(&mut self, limit: Duration, asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
+        if limit.is_zero() || self.loaded.is_empty() {
+            return None;
+        }
+        // A server that cannot be reached is for the curve to find.
+        let control = self.control().ok()?;
+        let flavour = lock(&control).flavour;
+        settle::wait(&control, &settle::idle(&self.loaded, flavour), limit, settle::PAUSE, asked_to_end)
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -226,15 +233,54 @@ fn is_on(value: &str) -> bool {
     globals::same_value(value, "ON")
 }
 
-/// The global variables that a cell wants, with their values.
-fn settings(cell: &Cell) -> Vec<(String, String)> {
-    let mut wanted = match (&cell.flush, &cell.engine_entry.flush) {
-        (Flush::Level(level), Some(knob)) => vec![(knob.variable.clone(), knob.values[usize::from(*level)].clone())],
-        (Flush::Named(pairs), _) => pairs.clone(),
-        _ => Vec::new(),
-    };
-    wanted.extend(cell.settings.iter().cloned());
-    wanted
+/// What no server of this flavour can do.
+pub(crate) fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
+    if cell.method == Method::Bulk && flavour == Flavour::MySql {
+        return Some("bulk is MariaDB's COM_STMT_BULK_EXECUTE; MySQL has no such command, and one round trip a row would be another load".into());
+    }
+    if cell.key.storage() == Some(crate::key::Storage::Native) && flavour == Flavour::MySql {
+        return Some("the UUID type is MariaDB's; use binary16 on MySQL".into());
+    }
+    None
+}
+
+/// Creates the table of a curve on a server that has the settings of its cell in force.
+///
+/// # Errors
+/// What the server said; nothing is left behind.
+pub(crate) fn create_table(
+    control: &SharedControl,
+    order: &TableOrder<'_>,
+    globals: SharedGlobals,
+    closing: Closing,
+) -> Result<MysqlTable, Failure> {
+    let mut table = MysqlTable::planned(control, order, globals, closing);
+    table.create(order)?;
+    Ok(table)
+}
+
+impl MysqlTable {
+    /// A table that is not there yet. Dropping it puts back what `globals` changed.
+    fn planned(control: &SharedControl, order: &TableOrder<'_>, globals: SharedGlobals, closing: Closing) -> Self {
+        Self {
+            control: Arc::clone(control),
+            name: order.table.to_owned(),
+            mark: order.mark.to_owned(),
+            facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
+            globals,
+            work: Work::new(),
+            closing,
+            closed: false,
+        }
+    }
+
+    fn create(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
+        create(&self.control, order)?;
+        self.facts = facts(&self.control, order).inspect_err(|_| {
+            let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
+        })?;
+        Ok(())
+    }
 }
 
 fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure> {
@@ -259,13 +305,15 @@ fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure
 }
 
 /// Everything worth knowing of a table that was just created, read back from the server.
-fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Result<TableFacts, Failure> {
+fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, Failure> {
     let cell = &order.curve.cell;
     let engine = &cell.engine_entry;
     let mut control = lock(control);
+    let is_local = control.access().place.socket.is_some();
+    let database = control.access().place.database.clone();
     let made: Option<String> = control.first(&format!(
         "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
-        escape(database),
+        escape(&database),
         escape(order.table)
     ))?;
     let made = made.unwrap_or_default();
@@ -281,17 +329,18 @@ fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Res
         .pop()
         .and_then(|mut row| row.remove("create table").flatten())
         .unwrap_or_default();
-    let columns = columns::read(&mut control, database, order.table)?;
+    let columns = columns::read(&mut control, &database, order.table)?;
     let mut names: Vec<&str> = SERVER_VARIABLES.to_vec();
     names.extend(limits::LIMIT_VARIABLES);
     names.extend(engine.record.iter().map(String::as_str));
     names.extend(engine.flush.iter().map(|knob| knob.variable.as_str()));
     names.extend(engine.cache.iter().map(|cache| cache.variable.as_str()));
-    let asked = settings(cell);
+    let asked = cell.variables();
     names.extend(asked.iter().map(|(name, _)| name.as_str()));
     let variables = control.variables(names)?;
     let logged = variables.get("log_bin").is_some_and(|value| is_on(value)) && !control.access().skip_binlog;
     let (flush_in_force, sample_notes) = durability(cell, &variables, logged);
+    let data_directory = variables.get("datadir").map(PathBuf::from).filter(|path| is_local && path.is_dir());
     Ok(TableFacts {
         quoted_name,
         create_table,
@@ -301,6 +350,8 @@ fn facts(control: &SharedControl, database: &str, order: &TableOrder<'_>) -> Res
         limits: limits::limits(engine, &variables, logged, order.schema.is_none()),
         variables,
         notes: engine.notes.clone(),
+        // A server on a Unix socket has its files on this machine, unless it sits in a container of its own.
+        data_directory,
         sample_notes,
     })
 }

@@ -6,7 +6,7 @@ use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
 use super::privileges::{self, Grants};
-use super::{is_on, settings};
+use super::{is_on, unable};
 use crate::key::Storage;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
@@ -203,15 +203,13 @@ impl Preflight {
     }
 
     fn settings(&self, cell: &Cell) -> Option<String> {
-        if let (Flush::Level(_), Some(knob)) = (&cell.flush, &cell.engine_entry.flush)
-            && !knob.dynamic
-        {
+        if let Some(variable) = needs_restart(cell) {
             return Some(format!(
-                "{} counts only when the server starts: use --target scratch, or start the server with it and use --flush as-is",
-                knob.variable
+                "{variable} counts only when the server starts: use --target scratch, or start the server with it and leave \
+                 it as it is here"
             ));
         }
-        for (name, value) in settings(cell) {
+        for (name, value) in cell.variables() {
             let Some(now) = self.variables.get(&name.to_ascii_lowercase()) else {
                 return Some(format!("this server has no variable {name}"));
             };
@@ -313,6 +311,14 @@ impl Replicas {
     }
 }
 
+/// A variable of the cell that the engine table knows to count only when the server starts.
+fn needs_restart(cell: &Cell) -> Option<&str> {
+    let engine = &cell.engine_entry;
+    let knob = engine.flush.as_ref().filter(|knob| !knob.dynamic && matches!(cell.flush, Flush::Level(_)));
+    let cache = engine.cache.as_ref().filter(|cache| !cache.dynamic && cell.cache_bytes.is_some());
+    knob.map(|knob| knob.variable.as_str()).or(cache.map(|cache| cache.variable.as_str()))
+}
+
 /// `user@host` of CURRENT_USER(), quoted as GRANT wants it.
 fn quoted_account(account: &str) -> String {
     let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
@@ -321,17 +327,6 @@ fn quoted_account(account: &str) -> String {
 
 fn is_off(value: &str) -> bool {
     same_value(value, "OFF")
-}
-
-/// What no server of this flavour can do.
-fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
-    if cell.method == Method::Bulk && flavour == Flavour::MySql {
-        return Some("bulk is MariaDB's COM_STMT_BULK_EXECUTE; MySQL has no such command, and one round trip a row would be another load".into());
-    }
-    if cell.key.storage() == Some(Storage::Native) && flavour == Flavour::MySql {
-        return Some("the UUID type is MariaDB's; use binary16 on MySQL".into());
-    }
-    None
 }
 
 /// Bytes of a row of the built-in tables in a MEMORY table, as the engine reckons: the record with its deletion mark,

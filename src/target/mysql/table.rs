@@ -1,6 +1,7 @@
 //! The table of one curve on a server of the MySQL family.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
@@ -12,9 +13,13 @@ use super::globals::{SharedGlobals, lock_globals};
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use super::{bears_mark, is_lock_wait, locked};
-use crate::load::prepared::to_mysql;
 use crate::rows::{Lookup, Value};
 use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
+
+/// Rows of one DELETE.
+const DELETE_ROWS: u64 = 20_000;
+/// How long the sessions of a lost client may take to end: their transactions are rolled back first.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(600);
 
 /// The table of one curve.
 pub struct MysqlTable {
@@ -24,27 +29,30 @@ pub struct MysqlTable {
     pub(super) facts: TableFacts,
     pub(super) globals: SharedGlobals,
     pub(super) work: Work,
-    /// What the settle and closing steps do here.
+    /// What the closing work is here.
     pub(super) closing: Closing,
-    /// What was put back at the end, for the record.
+    /// Whether it was closed: what was changed has been put back then.
     pub(super) closed: bool,
 }
 
 /// The closing work of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
-    /// FLUSH TABLES ... FOR EXPORT with our own table's name, on a server that is not ours.
+    /// FLUSH TABLES ... FOR EXPORT with our own table's name, where the engine can: on a server that is not ours.
     Export,
-    /// None: the engine writes nothing that could be waited for.
-    Nothing,
+    /// FLUSH TABLES with our own table's name.
+    Flush,
 }
 
 /// A connection for what may take long (count, look-ups, drop). It is open only while no loading connection is, so that
 /// never more than the connections asked for plus one are open, and another thread can end what it does.
 pub(super) struct Work {
     open: Option<(Conn, Arc<SocketHandle>)>,
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
 }
+
+/// Which session the work connection is, while it is open.
+type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
@@ -88,7 +96,7 @@ impl Work {
 
 /// Ends what the work connection does, if it does anything.
 struct WorkCanceller {
-    current: Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>,
+    current: Current,
     control: SharedControl,
 }
 
@@ -129,58 +137,106 @@ impl Table for MysqlTable {
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
         let list = list.join(",");
-        let Some(first) = lookups.first() else { return Ok(Vec::new()) };
-        let conditions: Vec<String> =
-            first.columns.iter().map(|(column, _)| format!("{} = ?", quote_identifier(column))).collect();
-        let sql = format!(
-            "SELECT {list} FROM {} WHERE {} LIMIT {CANDIDATES}",
-            self.facts.quoted_name,
-            conditions.join(" AND ")
-        );
-        // One execution for each row, prepared once: what comes back belongs to the row that was asked for, whatever
-        // the collation of the key thinks of its order.
+        // One statement for each row: what comes back belongs to the row that was asked for, whatever the collation of
+        // the key thinks of its order. Literals, since bytes bound as parameters would be read in the connection's
+        // character set.
+        let sql = |lookup: &Lookup| {
+            let condition = lookup.condition(quote_identifier);
+            format!("SELECT {list} FROM {} WHERE {condition} LIMIT {CANDIDATES}", self.facts.quoted_name)
+        };
+        let statements: Vec<String> = lookups.iter().map(sql).collect();
         self.work.run(&self.control, |conn| {
-            let statement = conn.prep(&sql)?;
-            let mut found = Vec::with_capacity(lookups.len());
-            for lookup in lookups {
-                let values = lookup.columns.iter().map(|(_, value)| to_mysql(value)).collect();
-                let rows: Vec<Row> = conn.exec(&statement, Params::Positional(values))?;
+            let mut found = Vec::with_capacity(statements.len());
+            for sql in statements {
+                // The binary protocol, which keeps numbers numbers.
+                let rows: Vec<Row> = conn.exec(sql, Params::Empty)?;
                 found.push(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect());
             }
             Ok(found)
         })
     }
 
-    fn closing_work(&mut self) -> Result<Option<String>, Failure> {
-        match self.closing {
-            Closing::Nothing => Ok(None),
-            Closing::Export => {
-                let sql = format!("FLUSH TABLES {} FOR EXPORT", self.facts.quoted_name);
-                let result = self.work.run(&self.control, |conn| {
-                    conn.query_drop(&sql)?;
-                    conn.query_drop("UNLOCK TABLES")
-                });
-                match result {
-                    Ok(()) => Ok(Some("FLUSH TABLES ... FOR EXPORT".into())),
-                    // 1031: this engine cannot; 1227: the RELOAD privilege is missing. Plain FLUSH TABLES with our own
-                    // table's name closes it and writes out what the engine holds back.
-                    Err(refused) if matches!(refused.code, Some(1031)) => {
-                        let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
-                        self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
-                        Ok(Some("FLUSH TABLES".into()))
-                    }
-                    Err(refused) if matches!(refused.code, Some(1227 | 1044 | 1142)) => Err(Failure::fatal(
-                        "left out: FLUSH TABLES ... FOR EXPORT needs the privileges RELOAD and LOCK TABLES",
-                    )),
-                    Err(other) => Err(other),
-                }
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(None) };
+        if !self.facts.limits.keeps_rows {
+            return Ok(None);
+        }
+        let sql = format!("SELECT MAX({}) FROM {}", quote_identifier(&column.name), self.facts.quoted_name);
+        lock(&self.control).first(&sql)
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
+        let condition = format!("{} > {id}", quote_identifier(&column.name));
+        self.delete(&condition)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        let conditions: Vec<String> =
+            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+        self.delete(&conditions.join(" OR "))
+    }
+
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
+        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+        if list.is_empty() {
+            return Ok(());
+        }
+        let sql = format!("SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({})", list.join(","));
+        let deadline = Instant::now() + ORPHAN_LIMIT;
+        loop {
+            let mut control = lock(&self.control);
+            let alive: Vec<u64> = control.rows(&sql)?;
+            if alive.is_empty() {
+                return Ok(());
             }
+            if Instant::now() > deadline {
+                return Err(Failure::fatal(format!(
+                    "session {} does not end (a long rollback?); end it at the server and run `rowcliff resume`",
+                    alive[0]
+                )));
+            }
+            for id in alive {
+                // Gone meanwhile is what is wanted.
+                let _ = control.execute(&format!("KILL {id}"));
+            }
+            drop(control);
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 
-    fn keep_alive(&mut self) {
-        lock(&self.control).ping();
-        lock_globals(&self.globals).keep_lock();
+    fn closing_work(&mut self) -> Result<Option<String>, Failure> {
+        if self.closing == Closing::Export {
+            let sql = format!("FLUSH TABLES {} FOR EXPORT", self.facts.quoted_name);
+            let result = self.work.run(&self.control, |conn| {
+                conn.query_drop(&sql)?;
+                conn.query_drop("UNLOCK TABLES")
+            });
+            match result {
+                Ok(()) => return Ok(Some("FLUSH TABLES ... FOR EXPORT".into())),
+                // 1031: this engine cannot. Plain FLUSH TABLES with our own table's name closes it and writes out what
+                // the engine holds back.
+                Err(refused) if refused.code == Some(1031) => {}
+                Err(refused) if matches!(refused.code, Some(1227 | 1044 | 1142)) => {
+                    return Err(Failure::fatal(
+                        "left out: FLUSH TABLES ... FOR EXPORT needs the privileges RELOAD and LOCK TABLES",
+                    ));
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
+        self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
+        Ok(Some("FLUSH TABLES".into()))
+    }
+
+    fn is_alive(&mut self) -> bool {
+        let alive = lock(&self.control).ping();
+        if alive {
+            // The lock of the globals goes with a connection that was lost and opened again.
+            lock_globals(&self.globals).keep_lock();
+        }
+        alive
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
@@ -202,6 +258,32 @@ impl Table for MysqlTable {
 }
 
 impl MysqlTable {
+    /// The control connection.
+    pub fn control(&self) -> SharedControl {
+        Arc::clone(&self.control)
+    }
+
+    /// Adds what a reader should know.
+    pub fn note(&mut self, note: String) {
+        self.facts.notes.push(note);
+    }
+
+    /// Removes rows in portions, so that no transaction grows beyond what the server takes.
+    fn delete(&mut self, condition: &str) -> Result<u64, Failure> {
+        let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETE_ROWS}", self.facts.quoted_name);
+        let mut removed = 0;
+        loop {
+            let portion = self.work.run(&self.control, |conn| {
+                conn.query_drop(&sql)?;
+                Ok(conn.affected_rows())
+            })?;
+            removed += portion;
+            if portion < DELETE_ROWS {
+                return Ok(removed);
+            }
+        }
+    }
+
     fn drop_table(&mut self) -> Result<(), Failure> {
         let later = "`rowcliff clean` drops it later";
         let marked = bears_mark(&mut lock(&self.control), &self.name, &self.mark)?;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use rowcliff::error::Error;
 use rowcliff::key::Key;
 use rowcliff::load::{Body, Method};
-use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, Sizes, TargetSpec};
+use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, ScratchPlan, Sizes, TargetSpec};
 use rowcliff::record::Environment;
 use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
+use rowcliff::run::stop::StopRules;
 use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Summary};
 use rowcliff::schema::{Dialect, Variant, default_columns};
 use rowcliff::target::engines::EngineTable;
@@ -57,8 +58,10 @@ pub struct Seen {
     pub opened: u64,
     pub kept: Vec<bool>,
     pub finished: u64,
-    /// Rows of transactions that were taken back.
+    /// Rows of transactions that were rolled back.
     pub rolled_back: u64,
+    /// Rows that each way back to a boundary removed.
+    pub taken_back: Vec<u64>,
 }
 
 pub struct FakeTarget {
@@ -134,6 +137,27 @@ impl Table for FakeTable {
 
     fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
         Err(Failure::fatal("the fake target keeps no values"))
+    }
+
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        let rows = self.seen.lock().unwrap().rows;
+        Ok((self.facts.auto_increment().is_some() && rows > 0).then_some(rows))
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        let mut seen = self.seen.lock().unwrap();
+        let removed = seen.rows - id;
+        seen.rows = id;
+        seen.taken_back.push(removed);
+        Ok(removed)
+    }
+
+    fn remove(&mut self, _: &[Lookup]) -> Result<u64, Failure> {
+        Err(Failure::fatal("the fake target keeps no keys"))
+    }
+
+    fn end_sessions(&mut self, _: &[u64]) -> Result<(), Failure> {
+        Ok(())
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
@@ -217,6 +241,7 @@ pub struct FakeRun {
     pub repeat: u32,
     pub verify_rows: Option<u64>,
     pub window_bytes: u64,
+    pub stop: StopRules,
     pub interrupt: Interrupt,
 }
 
@@ -228,6 +253,7 @@ impl Default for FakeRun {
             repeat: 1,
             verify_rows: Some(0),
             window_bytes: 1 << 20,
+            stop: StopRules::default(),
             interrupt: Interrupt::new(),
         }
     }
@@ -264,6 +290,7 @@ impl FakeRun {
                         method: Method::Insert,
                         connections: self.connections,
                         settings: Vec::new(),
+                        cache_bytes: None,
                     },
                     repeat,
                     sizes: self.sizes,
@@ -281,6 +308,9 @@ impl FakeRun {
             payload_bytes: None,
             verify_rows: self.verify_rows,
             window_bytes: self.window_bytes,
+            stop: self.stop,
+            scratch: ScratchPlan::default(),
+            settle_seconds: 0.0,
             keep: false,
             strict: false,
             care: rowcliff::plan::Care::default(),
@@ -297,6 +327,7 @@ impl FakeRun {
             environment: Environment::default(),
             command_line: Vec::new(),
             run_id: "fake".into(),
+            started: Duration::ZERO,
         };
         let summary = runner.execute();
         FakeResult { summary, seen, events: events.0 }

@@ -1,0 +1,60 @@
+//! Boundaries: the state of a table after a whole batch, and the way back to it.
+//!
+//! A lost connection leaves the fate of a COMMIT unknown, and an engine without transactions keeps what a failed statement
+//! had done so far. Then the table is taken back to its last boundary and the batch is sent again. Resume uses the
+//! same way back.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::rows::{Lookup, RowSource, split_range};
+use crate::target::{Failure, Table};
+
+/// Rows whose keys stand in one DELETE.
+const REMOVE_ROWS: u64 = 500;
+
+/// A table after a whole batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Boundary {
+    /// Rows in it.
+    pub table_rows: u64,
+    /// The highest AUTO_INCREMENT value in it, where it has such a column.
+    pub max_id: Option<u64>,
+}
+
+impl Boundary {
+    /// Reads the boundary of a table that holds `table_rows` rows and is not being loaded.
+    ///
+    /// # Errors
+    /// What the target said.
+    pub fn read(table: &mut dyn Table, table_rows: u64) -> Result<Self, Failure> {
+        Ok(Self { table_rows, max_id: table.max_id()? })
+    }
+}
+
+/// Removes every row that came after `boundary`, of those that `beyond` may have brought. Gives their number.
+///
+/// # Errors
+/// What the target said, or that this table has no way to find the rows.
+pub fn take_back(
+    table: &mut dyn Table,
+    source: &RowSource,
+    boundary: Boundary,
+    beyond: Range<u64>,
+) -> Result<u64, Failure> {
+    if table.facts().auto_increment().is_some() {
+        return table.remove_beyond(boundary.max_id.unwrap_or(0));
+    }
+    let mut removed = 0;
+    for rows in split_range(beyond, REMOVE_ROWS) {
+        let lookups: Option<Vec<Lookup>> = rows.map(|row| source.find_by(row).filter(|lookup| lookup.unique)).collect();
+        let lookups = lookups.ok_or_else(|| {
+            Failure::fatal(
+                "no unique column of this table finds a row again, so it cannot be taken back to its last whole batch",
+            )
+        })?;
+        removed += table.remove(&lookups)?;
+    }
+    Ok(removed)
+}

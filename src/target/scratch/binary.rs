@@ -1,0 +1,222 @@
+//! The server binary: where it is, what it is, and what it can do, asked from itself without starting a server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::options;
+use super::process::Process;
+use crate::error::Error;
+use crate::plan::ScratchPlan;
+use crate::target::engines::Engine;
+use crate::target::mysql::Flavour;
+
+/// Names of the server, the one that says what it is first.
+const NAMES: &[&str] = &["mariadbd", "mysqld"];
+/// Where servers are installed beside what `PATH` names: an ordinary user's often has no sbin.
+const PLACES: &[&str] = &["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/bin"];
+
+/// A server binary.
+#[derive(Debug, Clone)]
+pub struct Binary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub flavour: Flavour,
+    /// Its version, as it says.
+    pub version: String,
+    /// Its options and their values, with underscores; empty when it does not tell.
+    options: BTreeMap<String, String>,
+}
+
+/// Whether the library of an engine has to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Library {
+    /// The engine is built in, or its entry names none.
+    NotNeeded,
+    /// It is to be loaded.
+    Load(String),
+    /// It is not there.
+    Missing(String),
+}
+
+impl Binary {
+    /// Finds the binary of a target and asks it what it is.
+    ///
+    /// # Errors
+    /// There is none, or it is no server: with what helps.
+    pub fn find(label: &str, given: Option<&Path>, plan: &ScratchPlan) -> Result<Self, Error> {
+        let path = match given {
+            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            None => search().ok_or_else(|| {
+                Error::target(
+                    label,
+                    format!("neither {} is in PATH or in {}", NAMES.join(" nor "), PLACES.join(", ")),
+                    "install a server, or name its binary as in --target scratch:/opt/mysql/bin/mysqld",
+                )
+            })?,
+        };
+        let text = ask(&path, &["--no-defaults".to_owned(), "--version".to_owned()]).map_err(|cause| {
+            Error::target(label, cause, "name a server binary, as in --target scratch:/usr/sbin/mariadbd")
+        })?;
+        let Some(version) = version(&text) else {
+            return Err(Error::target(
+                label,
+                format!("{} says no version of a server: {:?}", path.display(), text.trim()),
+                "name the server itself (mariadbd or mysqld), not a client",
+            ));
+        };
+        let flavour = if text.to_ascii_lowercase().contains("mariadb") { Flavour::MariaDb } else { Flavour::MySql };
+        // Asked with the user's options: plugin_dir may be among them. What does not fit is for the start to report.
+        let mut words = vec![options::first(plan)];
+        words.extend(plan.options.iter().map(|(name, value)| options::loose(name, value)));
+        words.extend(["--verbose".to_owned(), "--help".to_owned()]);
+        let options = ask(&path, &words).map(|text| variables(&text)).unwrap_or_default();
+        Ok(Self { path, flavour, version, options })
+    }
+
+    /// Whether it knows an option; `None` when it did not tell.
+    pub fn knows(&self, option: &str) -> Option<bool> {
+        (!self.options.is_empty()).then(|| self.options.contains_key(option))
+    }
+
+    /// What has to be loaded for an engine.
+    pub fn library(&self, engine: &Engine) -> Library {
+        let Some(plugin) = &engine.plugin else { return Library::NotNeeded };
+        let directory = self.options.get("plugin_dir").map(PathBuf::from).unwrap_or_default();
+        if directory.join(format!("{plugin}.so")).is_file() {
+            return Library::Load(plugin.clone());
+        }
+        // An engine that is built in has a switch of its name.
+        let built_in = self.options.contains_key(&engine.name.to_ascii_lowercase());
+        if built_in || self.options.is_empty() {
+            return Library::NotNeeded;
+        }
+        let package = match self.flavour {
+            Flavour::MariaDb => {
+                format!(
+                    "; where MariaDB still has it, a package like mariadb-plugin-{} brings it",
+                    plugin.trim_start_matches("ha_")
+                )
+            }
+            Flavour::MySql => String::new(),
+        };
+        Library::Missing(format!(
+            "this server has no engine {}: there is no {plugin}.so in {}{package}",
+            engine.name,
+            directory.display()
+        ))
+    }
+
+    /// The program that makes the data directory of this server, with the prefix that it belongs to; `None` when the
+    /// server does it itself.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn initialiser(&self) -> Result<Option<(PathBuf, Option<PathBuf>)>, String> {
+        let names: &[&str] = match self.flavour {
+            Flavour::MariaDb => &["mariadb-install-db", "mysql_install_db"],
+            // Before 5.7 MySQL had a script too.
+            Flavour::MySql if self.knows("initialize_insecure") == Some(false) && self.is_before_5_7() => {
+                &["mysql_install_db"]
+            }
+            Flavour::MySql => return Ok(None),
+        };
+        let real = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        for home in [self.path.parent(), real.parent()].into_iter().flatten() {
+            let prefix = home.parent();
+            let beside = [Some(home.to_owned()), prefix.map(|p| p.join("bin")), prefix.map(|p| p.join("scripts"))];
+            for name in names {
+                if let Some(found) = beside.iter().flatten().map(|place| place.join(name)).find(|path| path.is_file()) {
+                    return Ok(Some((found, prefix.map(Path::to_owned))));
+                }
+            }
+        }
+        for name in names {
+            if let Some(found) = in_path(name) {
+                return Ok(Some((found, None)));
+            }
+        }
+        Err(format!(
+            "{} is neither near {} nor in PATH, and without it no data directory can be made; install it (Debian: \
+             mariadb-server-core) or put it into PATH",
+            names[0],
+            self.path.display()
+        ))
+    }
+
+    fn is_before_5_7(&self) -> bool {
+        let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+        (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (5, 7)
+    }
+}
+
+fn search() -> Option<PathBuf> {
+    NAMES.iter().find_map(|name| {
+        in_path(name).or_else(|| PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file()))
+    })
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|place| place.is_absolute())
+        .map(|place| place.join(name))
+        .find(|file| file.is_file())
+}
+
+/// What a server prints when it is asked something.
+fn ask(path: &Path, words: &[String]) -> Result<String, String> {
+    let mut command = Command::new(path);
+    command.args(words).stdin(Stdio::null());
+    let output = Process::output(command).map_err(|error| format!("{} cannot be started: {error}", path.display()))?;
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr);
+        let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        return Err(format!("{} {} failed ({}): {last}", path.display(), words.join(" "), output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `mysqld  Ver 10.11.6-MariaDB for ...`: the word after `Ver`.
+fn version(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let place = words.iter().position(|word| *word == "Ver")?;
+    words.get(place + 1).filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(|word| (*word).to_owned())
+}
+
+/// The table at the end of `--verbose --help`: a name, spaces, a value.
+fn variables(text: &str) -> BTreeMap<String, String> {
+    text.lines()
+        .skip_while(|line| !line.starts_with("----"))
+        .skip(1)
+        .take_while(|line| !line.trim().is_empty())
+        .map(|line| {
+            let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+            (name.replace('-', "_"), value.trim().to_owned())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_what_servers_print() {
+        let mariadb = "/usr/sbin/mariadbd  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
+        assert_eq!(version(mariadb).as_deref(), Some("10.11.6-MariaDB-0+deb12u1"));
+        assert_eq!(version("/opt/mysqld  Ver 9.7.0 for Linux on x86_64").as_deref(), Some("9.7.0"));
+        assert_eq!(version("ls (GNU coreutils) 9.1"), None);
+    }
+
+    #[test]
+    fn the_table_of_variables_is_read() {
+        let help = "Usage\n\n  --archive[=name]  x\n\nVariables (--variable-name=value)\nand boolean options\n\
+                    ------------------- -----\nplugin-dir   /usr/lib/mysql/plugin/\nsocket\narchive  ON\n\nTo see what\n";
+        let variables = variables(help);
+        assert_eq!(variables.get("plugin_dir").map(String::as_str), Some("/usr/lib/mysql/plugin/"));
+        assert_eq!(variables.get("socket").map(String::as_str), Some(""));
+        assert_eq!(variables.len(), 3);
+    }
+}

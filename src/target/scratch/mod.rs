@@ -1,0 +1,298 @@
+//! Scratch servers: private servers of the MySQL family that rowcliff makes, starts, stops and removes itself.
+//!
+//! Every curve gets a fresh data directory and a server started with the settings of its cell, so that no curve pays for
+//! another's unfinished work and settings that count only at the start can be compared. The trials before the first
+//! timing share a few servers. Everything between the server's start and its end is what [`super::mysql`] does with
+//! any server.
+
+mod binary;
+mod folder;
+mod options;
+mod parent_death;
+mod process;
+mod server;
+mod table;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use server::AskedToEnd;
+
+use binary::{Binary, Library};
+use options::Wanted;
+use server::{Server, ServerOrder};
+use table::ScratchTable;
+
+use super::mysql::globals::Globals;
+use super::mysql::table::Closing;
+use super::mysql::{self, Flavour, SharedControl, settings};
+use super::{Failure, Table, TableOrder, Target, Verdict};
+use crate::error::Error;
+use crate::plan::{CurvePlan, Plan, ScratchPlan};
+use crate::record::run::TargetRecord;
+
+/// Below the run's directory: data of servers, and their error logs.
+const FOLDER: &str = "scratch";
+
+/// Servers of our own.
+pub struct ScratchTarget {
+    label: String,
+    given: Option<PathBuf>,
+    plan: ScratchPlan,
+    keep: bool,
+    run_directory: PathBuf,
+    asked_to_end: AskedToEnd,
+    /// The curves of this target.
+    curves: Vec<CurvePlan>,
+    binary: Option<Binary>,
+    /// What the servers of the trials are started with, and which of them serves a curve.
+    trials: Vec<Wanted>,
+    trial_of: BTreeMap<usize, usize>,
+    trial: Option<(Wanted, Server)>,
+    /// Servers of trials that did not start: their cells are tried one by one.
+    refused: Vec<Wanted>,
+}
+
+impl ScratchTarget {
+    /// Nothing is looked at and nothing is started yet.
+    pub fn new(
+        index: usize,
+        given: Option<PathBuf>,
+        plan: &Plan,
+        run_directory: &Path,
+        asked_to_end: AskedToEnd,
+    ) -> Self {
+        let curves = plan.curves.iter().filter(|curve| curve.cell.target == index && curve.unable.is_none());
+        Self {
+            label: plan.targets[index].label.clone(),
+            given,
+            plan: plan.scratch.clone(),
+            keep: plan.keep,
+            run_directory: run_directory.to_owned(),
+            asked_to_end,
+            curves: curves.cloned().collect(),
+            binary: None,
+            trials: Vec::new(),
+            trial_of: BTreeMap::new(),
+            trial: None,
+            refused: Vec::new(),
+        }
+    }
+
+    fn binary(&mut self) -> Result<&Binary, Error> {
+        let binary = match self.binary.take() {
+            Some(binary) => binary,
+            None => {
+                let binary = Binary::find(&self.label, self.given.as_deref(), &self.plan)?;
+                self.group_trials(&binary);
+                binary
+            }
+        };
+        Ok(self.binary.insert(binary))
+    }
+
+    /// Puts cells whose settings do not contradict each other together, so that a large matrix is tried on a few servers.
+    fn group_trials(&mut self, binary: &Binary) {
+        for curve in &self.curves {
+            if !matches!(judge(binary, curve), Verdict::Runs { .. }) {
+                continue;
+            }
+            let wanted = Wanted::of(&curve.cell, binary);
+            let group = self.trials.iter_mut().position(|trial| trial.merge(&wanted)).unwrap_or_else(|| {
+                self.trials.push(wanted);
+                self.trials.len() - 1
+            });
+            self.trial_of.insert(curve.number, group);
+        }
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.run_directory.join(FOLDER)
+    }
+
+    fn start(&mut self, wanted: &Wanted, name: &str, mark: &str) -> Result<Server, Failure> {
+        let logs = self.logs();
+        let base = self.plan.directory.clone().unwrap_or_else(|| logs.clone());
+        let asked_to_end = Arc::clone(&self.asked_to_end);
+        let plan = self.plan.clone();
+        let binary = self.binary().map_err(|error| Failure::fatal(error.to_string()))?;
+        Server::start(&ServerOrder {
+            binary,
+            plan: &plan,
+            wanted,
+            base: &base,
+            name,
+            mark,
+            logs: &logs,
+            asked_to_end: &asked_to_end,
+        })
+    }
+
+    /// The server on which a cell is tried.
+    fn trial_control(&mut self, order: &TableOrder<'_>) -> Result<SharedControl, Failure> {
+        let binary = self.binary().map_err(|error| Failure::fatal(error.to_string()))?;
+        let own = Wanted { connections: 0, ..Wanted::of(&order.curve.cell, binary) };
+        if let Some((wanted, server)) = &self.trial
+            && wanted.covers(&own)
+            && server.runs()
+        {
+            return Ok(Arc::clone(server.control()));
+        }
+        self.trials_done();
+        let name = format!("{}_trial", order.table);
+        let shared = self.trial_of.get(&order.curve.number).map(|&group| self.trials[group].clone());
+        let shared = shared.filter(|wanted| *wanted != own && !self.refused.contains(wanted));
+        if let Some(wanted) = shared {
+            match self.start(&wanted, &name, order.mark) {
+                Ok(server) => return Ok(self.keep_trial(wanted, server)),
+                Err(failure) if (self.asked_to_end)() => return Err(failure),
+                Err(_) => {
+                    // One of its cells is to blame. Tried alone, that one will say why.
+                    self.refused.push(wanted);
+                    let _ = std::fs::remove_file(self.logs().join(format!("{name}.err")));
+                }
+            }
+        }
+        let server = self.start(&own, &name, order.mark)?;
+        Ok(self.keep_trial(own, server))
+    }
+
+    fn keep_trial(&mut self, wanted: Wanted, server: Server) -> SharedControl {
+        let control = Arc::clone(server.control());
+        self.trial = Some((wanted, server));
+        control
+    }
+
+    fn open_on_its_own(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        let cell = &order.curve.cell;
+        let binary = self.binary().map_err(|error| Failure::fatal(error.to_string()))?;
+        let wanted = Wanted::of(cell, binary);
+        let server = self.start(&wanted, order.table, order.mark)?;
+        let control = Arc::clone(server.control());
+        let created = self.create(&control, order, Closing::Flush);
+        match created {
+            Ok(mut inner) => {
+                if self.keep {
+                    inner.note(format!("the data of the server is kept in {}", server.folder().display()));
+                }
+                let hurry = Arc::clone(server.hurry());
+                let checkpoint = cell.engine_entry.checkpoint.clone();
+                Ok(Box::new(ScratchTable { inner, server: Some(server), checkpoint, hurry }))
+            }
+            Err(failure) => {
+                server.discard_keeping_log();
+                Err(failure)
+            }
+        }
+    }
+
+    fn create(
+        &self,
+        control: &SharedControl,
+        order: &TableOrder<'_>,
+        closing: Closing,
+    ) -> Result<mysql::table::MysqlTable, Failure> {
+        let cell = &order.curve.cell;
+        server::offers(control, &cell.engine_entry)?;
+        let notes = settings::confirm(control, &cell.variables())?;
+        let globals = Globals::shared(Arc::clone(control), &self.run_directory);
+        let mut table = mysql::create_table(control, order, globals, closing)?;
+        notes.into_iter().for_each(|note| table.note(note));
+        Ok(table)
+    }
+}
+
+impl Target for ScratchTarget {
+    fn describe(&mut self) -> Result<TargetRecord, Error> {
+        let binary = self.binary()?;
+        Ok(TargetRecord {
+            flavour: binary.flavour.word().into(),
+            version: binary.version.clone(),
+            variables: BTreeMap::new(),
+            notes: vec![format!("a private server for each curve, started from {}", binary.path.display())],
+        })
+    }
+
+    fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
+        Ok(judge(self.binary()?, curve))
+    }
+
+    fn trial_group(&self, curve: &CurvePlan) -> usize {
+        self.trial_of.get(&curve.number).copied().unwrap_or(0)
+    }
+
+    fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        if !order.rehearsal {
+            self.trials_done();
+            return self.open_on_its_own(order);
+        }
+        let control = self.trial_control(order)?;
+        Ok(Box::new(self.create(&control, order, Closing::Flush)?))
+    }
+
+    fn trials_done(&mut self) {
+        if let Some((_, server)) = self.trial.take() {
+            // What is left behind is below the run's directory, and `rowcliff clean` removes it.
+            let _ = server.discard();
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.trials_done();
+        // Goes only when nothing was kept in it.
+        let _ = std::fs::remove_dir(self.logs());
+        Ok(())
+    }
+}
+
+/// What the binary says of a curve. No server is started for it.
+fn judge(binary: &Binary, curve: &CurvePlan) -> Verdict {
+    let cell = &curve.cell;
+    if let Some(why) = mysql::unable(cell, binary.flavour) {
+        return Verdict::Unable { why };
+    }
+    let engine = &cell.engine_entry;
+    match binary.library(engine) {
+        Library::Missing(why) => return Verdict::Prevented { why },
+        // Its variables are known only once it is loaded.
+        Library::Load(_) => return Verdict::runs(),
+        Library::NotNeeded => {}
+    }
+    let word = match binary.flavour {
+        Flavour::MariaDb => "MariaDB",
+        Flavour::MySql => "MySQL",
+    };
+    if let Some(cache) = &engine.cache
+        && binary.knows(&cache.variable) == Some(false)
+    {
+        return Verdict::Prevented {
+            why: format!("this {word} has no engine {}: it knows no {}", engine.name, cache.variable),
+        };
+    }
+    for (name, _) in cell.variables() {
+        if binary.knows(&name) == Some(false) {
+            return Verdict::Prevented { why: format!("this {word} has no variable {name}") };
+        }
+    }
+    if let Err(why) = binary.initialiser() {
+        return Verdict::Prevented { why };
+    }
+    Verdict::runs()
+}
+
+/// Removes the data that servers of a run left behind. Gives what was done, as sentences.
+///
+/// # Errors
+/// Something could not be removed.
+pub fn clean(plan: &Plan, run_id: &str, directory: &Path) -> Result<Vec<String>, String> {
+    let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let own = directory.join(FOLDER);
+    let mut done = Vec::new();
+    for base in [plan.scratch.directory.as_ref(), Some(&own)].into_iter().flatten() {
+        let removed = folder::remove_marked(base, &format!("run={run_id}")).map_err(|error| error.to_string())?;
+        done.extend(removed.iter().map(|path| format!("{} is removed", path.display())));
+    }
+    let _ = std::fs::remove_dir(own);
+    Ok(done)
+}

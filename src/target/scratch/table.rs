@@ -1,0 +1,128 @@
+//! The table of one curve on a server of its own: the table is any server's, closing it ends the server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::server::Server;
+use crate::rows::{Lookup, Value};
+use crate::target::engines::Checkpoint;
+use crate::target::mysql::control::lock;
+use crate::target::mysql::settle;
+use crate::target::mysql::table::MysqlTable;
+use crate::target::{Canceller, Failure, Session, Table, TableFacts};
+
+/// How long the closing work may take.
+const CHECKPOINT_LIMIT: Duration = Duration::from_secs(3600);
+/// How often it is looked at: what is timed should not end much later than the work.
+const CHECKPOINT_PAUSE: Duration = Duration::from_millis(20);
+
+/// The table of one curve, and the server it is alone on.
+pub struct ScratchTable {
+    pub(super) inner: MysqlTable,
+    /// Given up when the table is closed.
+    pub(super) server: Option<Server>,
+    /// How its engine is made to write everything out.
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) hurry: Arc<AtomicBool>,
+}
+
+struct ScratchCanceller {
+    inner: Box<dyn Canceller>,
+    hurry: Arc<AtomicBool>,
+}
+
+impl Canceller for ScratchCanceller {
+    fn cancel(&self) {
+        self.hurry.store(true, Ordering::SeqCst);
+        self.inner.cancel();
+    }
+}
+
+impl ScratchTable {
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<Option<String>, Failure> {
+        let control = self.inner.control();
+        let mut taken: Vec<&str> = Vec::new();
+        let mut refused = None;
+        for sql in &checkpoint.statements {
+            match lock(&control).execute_patiently(sql) {
+                Ok(()) => taken.push(sql.trim_start_matches("SET GLOBAL ")),
+                Err(failure) => refused = Some(failure),
+            }
+        }
+        if let (true, Some(failure)) = (taken.is_empty(), refused) {
+            return Err(failure);
+        }
+        let hurry = Arc::clone(&self.hurry);
+        let pause = CHECKPOINT_PAUSE;
+        let settled =
+            settle::wait(&control, &checkpoint.pending, CHECKPOINT_LIMIT, pause, &|| hurry.load(Ordering::SeqCst));
+        let mut text = format!("checkpoint ({})", taken.join(", "));
+        if let Some(settled) = settled {
+            text.push_str(&format!(", then waited for {}", settled.what));
+            if let Some(left) = settled.gave_up {
+                text.push_str(&format!(" and gave up: {left}"));
+            }
+        }
+        Ok(Some(text))
+    }
+}
+
+impl Table for ScratchTable {
+    fn facts(&self) -> &TableFacts {
+        self.inner.facts()
+    }
+
+    fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
+        self.inner.connect()
+    }
+
+    fn canceller(&self) -> Box<dyn Canceller> {
+        Box::new(ScratchCanceller { inner: self.inner.canceller(), hurry: Arc::clone(&self.hurry) })
+    }
+
+    fn count(&mut self) -> Result<Option<u64>, Failure> {
+        self.inner.count()
+    }
+
+    fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
+        self.inner.fetch(columns, lookups)
+    }
+
+    fn max_id(&mut self) -> Result<Option<u64>, Failure> {
+        self.inner.max_id()
+    }
+
+    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
+        self.inner.remove_beyond(id)
+    }
+
+    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
+        self.inner.remove(lookups)
+    }
+
+    fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
+        self.inner.end_sessions(ids)
+    }
+
+    fn closing_work(&mut self) -> Result<Option<String>, Failure> {
+        match self.checkpoint.clone() {
+            Some(checkpoint) => self.checkpoint(&checkpoint),
+            None => self.inner.closing_work(),
+        }
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.inner.is_alive()
+    }
+
+    fn close(&mut self, keep: bool) -> Result<(), Failure> {
+        // The table goes with the server, if it goes.
+        let closed = self.inner.close(true);
+        let Some(server) = self.server.take() else { return closed };
+        if keep {
+            return server.end().and(closed);
+        }
+        server.discard()
+    }
+}
