@@ -1,7 +1,7 @@
 //! One integration binary: each module is an area of `tests/run.sh`.
 
 // clippy.toml allows it inside #[test] functions only, and what they share is as much of a test.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod cli;
 mod fake;

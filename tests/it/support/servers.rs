@@ -97,7 +97,9 @@ impl OwnServer {
         let init = directory.path().join("init.sql");
         std::fs::write(&init, "CREATE DATABASE IF NOT EXISTS test;\n").unwrap();
         let initialised = match family {
+            // Temporary tables bear the process id, which servers in other containers on the same /tmp may have too.
             Family::MariaDb => Command::new("mariadb-install-db")
+                .env("TMPDIR", directory.path())
                 .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"])
                 .arg(format!("--datadir={}", data.display()))
                 .output(),
@@ -112,6 +114,7 @@ impl OwnServer {
         command
             .args(["--no-defaults", "--user=root", "--local-infile=1", "--skip-log-bin"])
             .arg(format!("--datadir={}", data.display()))
+            .arg(format!("--tmpdir={}", directory.path().display()))
             .arg(format!("--socket={}", socket.display()))
             .arg(format!("--log-error={}", log.display()))
             .arg(format!("--init-file={}", init.display()));
