@@ -154,6 +154,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, default_value = "256M", allow_negative_numbers = true)]
     pub window_bytes: u64,
 
+    /// When to stop early
+    #[command(flatten)]
+    pub stop: StopArgs,
+
     /// Directory of the run; it must be new or empty. rowcliff-runs/UTC-DATE-TIME
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -169,6 +173,60 @@ pub struct RunArgs {
     /// Nothing on stderr but errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// When a curve ends early.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Stop rules")]
+pub struct StopArgs {
+    /// Stop a curve whose batches are slower than R rows/s, --stop-after of them in a row
+    #[arg(long, value_name = "R", value_parser = parse_positive, allow_negative_numbers = true)]
+    pub min_rate: Option<f64>,
+
+    /// Stop a curve whose batches take more than F times the baseline, --stop-after of them in a row
+    #[arg(long, value_name = "F", value_parser = parse_positive, allow_negative_numbers = true)]
+    pub max_slowdown: Option<f64>,
+
+    /// Batches in a row that make a curve too slow
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", allow_negative_numbers = true)]
+    pub stop_after: u32,
+
+    /// Stop a curve at once when a batch takes longer, the batch in flight too (10, 90s, 30m)
+    #[arg(long, value_name = "S", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_batch_seconds: Option<Duration>,
+
+    /// Stop a curve after this time (30m, 12h, 2d)
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_duration: Option<Duration>,
+
+    /// Stop the run after this time
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, allow_negative_numbers = true)]
+    pub max_run_duration: Option<Duration>,
+
+    /// Stop a curve whose table is larger
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub max_table_bytes: Option<u64>,
+
+    /// Stop when less space is left on the disks of the database (when it is local) and of the run. A twentieth of the disk
+    #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
+    pub min_free_disk: Option<u64>,
+
+    /// Ask the server whether it is still there after this time without an acknowledgement
+    #[arg(long, value_name = "D", value_parser = units::parse_duration, default_value = "1h", allow_negative_numbers = true)]
+    pub stall_timeout: Duration,
+
+    /// What a stop ends
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = OnStop::Curve)]
+    pub on_stop: OnStop,
+}
+
+/// What a stop ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnStop {
+    /// The curve; the next one runs.
+    Curve,
+    /// The run; what is left is not started.
+    Run,
 }
 
 /// In which order the secondary index is filled.
@@ -214,6 +272,17 @@ pub struct CleanArgs {
     /// Directory of the run
     #[arg(value_name = "RUN_DIR")]
     pub run: PathBuf,
+}
+
+fn parse_positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        Ok(_) => Err("must be more than 0".into()),
+        Err(_) => match units::parse_rows(text) {
+            Ok(number) => Ok(number as f64),
+            Err(_) => Err(format!("{text:?} is not a number; write it as 5000, 5k or 1.5")),
+        },
+    }
 }
 
 fn parse_count(text: &str) -> Result<u32, String> {

@@ -43,6 +43,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         plan: &resolved.plan,
         targets,
         clock: Arc::new(SystemClock::new()),
+        started: std::time::Duration::ZERO,
         interrupt,
         environment: environment::observe(&data_directory(&resolved.plan, &path)),
         directory,

@@ -30,8 +30,13 @@ pub fn observe(directory: &Path) -> Environment {
 
 /// Bytes that an ordinary user can still write below `directory`.
 pub fn free_bytes(directory: &Path) -> Option<u64> {
+    Some(disk_space(directory)?.0)
+}
+
+/// Free and whole space of the file system below `directory`.
+pub fn disk_space(directory: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::statvfs(directory).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
+    Some((stat.f_bavail.checked_mul(stat.f_frsize)?, stat.f_blocks.checked_mul(stat.f_frsize)?))
 }
 
 fn proc_value(file: &str, key: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! From what the user typed to the list of curves: lists multiplied out, defaults filled in, impossible cells marked.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::{Cell, CurvePlan, Flush, Place, Plan, SchemaFile, Secret, Sizes, TargetSpec, place, settings};
 use crate::cli;
@@ -8,6 +9,7 @@ use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::run::stop::StopRules;
 use crate::schema::{Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
 use crate::units::grouped;
@@ -79,12 +81,29 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         payload_bytes: args.payload_bytes,
         verify_rows: (!args.no_verify).then_some(args.verify_rows),
         window_bytes: args.window_bytes,
+        stop: stop_rules(&args.stop),
         scratch,
         settle_seconds: args.settle.as_secs_f64(),
         keep: args.keep,
         strict: args.strict,
     };
     Ok(Resolved { plan, secrets, notes })
+}
+
+fn stop_rules(args: &cli::StopArgs) -> StopRules {
+    let seconds = |limit: Option<Duration>| limit.map(|limit| limit.as_secs_f64());
+    StopRules {
+        min_rate: args.min_rate,
+        max_slowdown: args.max_slowdown,
+        stop_after: args.stop_after,
+        max_batch_seconds: seconds(args.max_batch_seconds),
+        max_duration_seconds: seconds(args.max_duration),
+        max_run_duration_seconds: seconds(args.max_run_duration),
+        max_table_bytes: args.max_table_bytes,
+        min_free_disk_bytes: args.min_free_disk,
+        stall_timeout_seconds: args.stall_timeout.as_secs_f64(),
+        stop_ends_run: args.on_stop == cli::OnStop::Run,
+    }
 }
 
 /// The dimensions of the matrix below target and engine.

@@ -16,6 +16,7 @@ pub use place::{Place, Secret, ServerPlace, TargetSpec};
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
+use crate::run::stop::StopRules;
 use crate::target::engines::Engine;
 
 /// A run, resolved: no default is left open, no flag is seen below.
@@ -39,6 +40,9 @@ pub struct Plan {
     pub verify_rows: Option<u64>,
     /// Memory for encoded rows.
     pub window_bytes: u64,
+    /// When a curve ends early.
+    #[serde(default)]
+    pub stop: StopRules,
     /// How the servers that rowcliff owns are started.
     pub scratch: ScratchPlan,
     /// The most to wait between curves for what a server still has to do.

@@ -127,6 +127,9 @@ pub struct CurveRecord {
     pub batches: u64,
     /// Rows in the table after the last recorded batch.
     pub table_rows: u64,
+    /// The batch that was in flight when the curve ended, if there was one. It is in no curve.
+    #[serde(default)]
+    pub partial: Option<PartialBatch>,
     /// Sum of the timed sections.
     pub load_seconds: f64,
     /// Waiting before the first batch for what the curve before left behind.
@@ -141,6 +144,17 @@ pub struct CurveRecord {
     pub finished_at: Option<String>,
     /// What a reader should know beside the figures.
     pub notes: Vec<String>,
+}
+
+/// A batch that was not finished.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartialBatch {
+    /// Its number.
+    pub batch: u64,
+    /// Rows of it that were acknowledged.
+    pub rows: u64,
+    /// How long it had been in its timed sections.
+    pub seconds: f64,
 }
 
 /// What became of a curve.

@@ -87,8 +87,9 @@ pub struct Batch<'a> {
 
 /// Sends the rows of one batch.
 ///
-/// `watch` is given the time that the batch has been in its timed sections and decides whether it goes on.
-pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration) -> Watch) -> Measured {
+/// `watch` is given the time that the batch has been in its timed sections and the statements acknowledged so far, and
+/// decides whether it goes on.
+pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> Measured {
     let Batch { rows, cut, crew, encoder, clock, last_end, grace } = batch;
     let mut measured = Measured {
         sending: Duration::ZERO,
@@ -120,8 +121,8 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration) -> Watch) -> Measu
         let started = clock.now();
         let already = measured.sending;
         let mut cancelled = false;
-        let shares = crew.send(window, grace, &mut || {
-            let decision = watch(already + clock.now().saturating_sub(started));
+        let shares = crew.send(window, grace, &mut |acknowledged| {
+            let decision = watch(already + clock.now().saturating_sub(started), acknowledged);
             cancelled |= decision == Watch::Cancel;
             decision
         });

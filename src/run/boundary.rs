@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::rows::{Lookup, RowSource, split_range};
 use crate::target::{Failure, Table};
 
@@ -13,7 +15,7 @@ use crate::target::{Failure, Table};
 const REMOVE_ROWS: u64 = 500;
 
 /// A table after a whole batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Boundary {
     /// Rows in it.
     pub table_rows: u64,

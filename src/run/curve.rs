@@ -91,6 +91,7 @@ fn load_table(
     mut table: Box<dyn Table>,
 ) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
+    let mut silent = false;
     let loaded = match prepare(runner, plan, table.as_mut()) {
         Ok(mut ready) => {
             describe(&mut record.curves[index], table.as_ref(), &ready.fitted);
@@ -103,9 +104,12 @@ fn load_table(
             crew.dismiss(GRACE);
             let entry = &mut record.curves[index];
             match result {
-                Ok(outcome) => {
-                    entry.outcome = outcome;
-                    finish(runner, entry, table.as_mut(), &source);
+                Ok(ended) => {
+                    entry.outcome = ended.outcome;
+                    silent = ended.silent;
+                    if !silent {
+                        finish(runner, entry, table.as_mut(), &source);
+                    }
                     Ok(())
                 }
                 Err(error) => {
@@ -120,7 +124,9 @@ fn load_table(
         }
     };
     let entry = &mut record.curves[index];
+    // A target that does not answer is asked for nothing that could wait: `clean` drops the table later.
     let keep = runner.plan.keep
+        || silent
         || !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. });
     let closed =
         patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| table.close(keep));
@@ -204,6 +210,11 @@ pub fn failed(failure: &Failure) -> Outcome {
 /// The end of a curve that loaded something: closing work, count, comparison.
 fn finish(runner: &Runner<'_>, entry: &mut CurveRecord, table: &mut dyn Table, source: &RowSource) {
     if !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. }) {
+        return;
+    }
+    if let Some(partial) = &entry.partial {
+        // Part of a batch is in the table: neither its size nor a checkpoint of it says anything.
+        entry.notes.push(format!("not verified: batch {} was in flight", partial.batch));
         return;
     }
     let started = runner.clock.now();

@@ -1,6 +1,7 @@
 //! The batches of a curve: each is sent, checked and recorded; a batch whose fate is unknown is taken back and sent again.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,12 +9,16 @@ use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
 use super::patience::patiently;
+use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
-use super::{Event, Runner};
+use super::{Clock, Event, Interrupt, Runner};
 use crate::error::Error;
+use crate::observe::environment::disk_space;
 use crate::plan::CurvePlan;
+use crate::record::run::PartialBatch;
 use crate::record::{CurveRecord, Outcome, Sample};
 use crate::target::{Failure, FailureKind, Session, Table};
+use crate::units::human_seconds;
 
 /// How often the control connection is used so that it stays open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
@@ -21,6 +26,20 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const MAX_ATTEMPTS_AGAIN: u32 = 3;
 /// How long a server that went away may take to come back.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
+
+/// How a curve that has been loading ends.
+pub struct Ended {
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// Whether the target answered to the last. One that did not is asked for nothing more.
+    pub silent: bool,
+}
+
+impl From<Outcome> for Ended {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, silent: false }
+    }
+}
 
 /// Loads every batch of a curve that is not recorded yet.
 ///
@@ -32,23 +51,31 @@ pub fn load_batches(
     plan: &CurvePlan,
     table: &mut dyn Table,
     ready: &mut Ready,
-) -> Result<Outcome, Error> {
+) -> Result<Ended, Error> {
     let sizes = plan.sizes;
+    let rules = runner.plan.stop.clone();
+    let mut judge = Judge::new(&rules);
+    let started = runner.clock.now();
     let sample_notes = table.facts().sample_notes.clone();
     let mut samples: Vec<Sample> = Vec::new();
     let mut last_end = None;
     let mut boundary = match Boundary::read(table, 0) {
         Ok(boundary) => boundary,
-        Err(failure) => return Ok(failed(&failure)),
+        Err(failure) => return Ok(failed(&failure).into()),
     };
     for batch in 1..=sizes.batches() {
         if runner.interrupt.is_asked() {
-            return Ok(Outcome::Interrupted);
+            return Ok(Outcome::Interrupted.into());
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        let (measured, again) = match send(runner, plan, table, ready, rows, boundary, last_end) {
+        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started);
+        let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end };
+        let (measured, again) = match send(runner, &mut job, &mut guard) {
             Ok(sent) => sent,
-            Err(outcome) => return Ok(outcome),
+            Err(unfinished) => {
+                entry.partial = unfinished.partial.map(|partial| PartialBatch { batch, ..partial });
+                return Ok(unfinished.ended);
+            }
         };
         last_end = Some(measured.ended);
         let mut words: Vec<&str> = Vec::new();
@@ -66,87 +93,192 @@ pub fn load_batches(
         entry.batches = batch;
         entry.table_rows = sample.table_rows;
         entry.load_seconds += sample.seconds;
+        let firing = judge.batch(&sample);
         samples.push(sample);
         if let Some(sample) = samples.last() {
             runner.reporter.report(&Event::Batch { sample, samples: &samples, batches: sizes.batches() });
         }
+        // A rule that fires on the last batch has nothing left to stop.
+        if let Some(Firing { rule, figures }) = firing.filter(|_| batch < sizes.batches()) {
+            return Ok(Outcome::Stopped { rule, figures }.into());
+        }
         boundary = match Boundary::read(table, entry.table_rows) {
             Ok(boundary) => boundary,
-            Err(failure) => return Ok(failed(&failure)),
+            Err(failure) => return Ok(failed(&failure).into()),
         };
     }
-    Ok(Outcome::Completed)
+    Ok(Outcome::Completed.into())
+}
+
+/// One batch and everything that is needed to send it.
+struct Job<'a> {
+    plan: &'a CurvePlan,
+    table: &'a mut dyn Table,
+    ready: &'a mut Ready,
+    rows: Range<u64>,
+    boundary: Boundary,
+    last_end: Option<Duration>,
+}
+
+/// A batch that did not become whole.
+struct Unfinished {
+    ended: Ended,
+    partial: Option<PartialBatch>,
+}
+
+impl From<Outcome> for Unfinished {
+    fn from(outcome: Outcome) -> Self {
+        Self { ended: outcome.into(), partial: None }
+    }
+}
+
+/// What watches the batch in flight.
+struct Guard<'a> {
+    rules: &'a StopRules,
+    clock: Arc<dyn Clock>,
+    interrupt: Interrupt,
+    curve_started: Duration,
+    run_started: Duration,
+    /// Directories whose disks must not fill up.
+    disks: Vec<PathBuf>,
+    disk_seen: Option<Duration>,
+    disk: Option<(u64, u64)>,
+    last_asked: Duration,
+    last_progress: (u64, Duration),
+    firing: Option<Firing>,
+    silent: bool,
+}
+
+impl<'a> Guard<'a> {
+    fn new(runner: &Runner<'_>, rules: &'a StopRules, data: Option<PathBuf>, curve_started: Duration) -> Self {
+        let now = runner.clock.now();
+        let mut disks = vec![runner.directory.path().to_owned()];
+        disks.extend(data);
+        Self {
+            rules,
+            clock: Arc::clone(&runner.clock),
+            interrupt: runner.interrupt.clone(),
+            curve_started,
+            run_started: runner.started,
+            disks,
+            disk_seen: None,
+            disk: None,
+            last_asked: now,
+            last_progress: (0, now),
+            firing: None,
+            silent: false,
+        }
+    }
+
+    /// Decides whether the batch in flight goes on: `spent` is its time so far, `acknowledged` its statements.
+    fn watch(&mut self, table: &mut dyn Table, spent: Duration, acknowledged: u64) -> Watch {
+        if self.interrupt.is_asked() {
+            return Watch::Cancel;
+        }
+        let now = self.clock.now();
+        if self.disk_seen.is_none_or(|seen| now.saturating_sub(seen) > Duration::from_secs(1)) {
+            self.disk_seen = Some(now);
+            self.disk = fullest(&self.disks);
+        }
+        let state = InFlight {
+            batch: spent,
+            curve: now.saturating_sub(self.curve_started),
+            run: now.saturating_sub(self.run_started),
+            disk: self.disk,
+        };
+        if let Some(firing) = self.rules.in_flight(state) {
+            self.firing = Some(firing);
+            return Watch::Cancel;
+        }
+        if acknowledged != self.last_progress.0 {
+            self.last_progress = (acknowledged, now);
+        }
+        let stalled = now.saturating_sub(self.last_progress.1);
+        let asked = now.saturating_sub(self.last_asked);
+        let timeout = Duration::from_secs_f64(self.rules.stall_timeout_seconds);
+        if asked > KEEP_ALIVE || stalled > timeout && asked > timeout.min(KEEP_ALIVE) {
+            self.last_asked = now;
+            // Between two timeouts a silence only costs the keep-alive; after one it ends the curve.
+            if !table.is_alive() && stalled > timeout {
+                self.silent = true;
+                return Watch::Cancel;
+            }
+        }
+        Watch::Wait
+    }
+}
+
+/// The disk with the smallest share of free space: what is free, and how large it is.
+fn fullest(directories: &[PathBuf]) -> Option<(u64, u64)> {
+    let share = |(free, size): &(u64, u64)| *free as f64 / (*size).max(1) as f64;
+    directories.iter().filter_map(|path| disk_space(path)).min_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
 /// Sends one batch until it is whole. Gives what was measured of the attempt that succeeded, and how many came before
 /// it; or what becomes of the curve.
-fn send(
-    runner: &mut Runner<'_>,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-    ready: &mut Ready,
-    rows: Range<u64>,
-    boundary: Boundary,
-    last_end: Option<Duration>,
-) -> Result<(Measured, u32), Outcome> {
+fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Result<(Measured, u32), Unfinished> {
+    let fitted = &job.ready.fitted;
     let cut = Cut {
-        statement_rows: ready.fitted.statement_rows,
-        commit_rows: ready.fitted.commit_rows,
-        window_rows: ready.fitted.window_rows,
-        connections: u64::from(plan.cell.connections),
+        statement_rows: fitted.statement_rows,
+        commit_rows: fitted.commit_rows,
+        window_rows: fitted.window_rows,
+        connections: u64::from(job.plan.cell.connections),
     };
     let mut again = 0;
     loop {
         let this = Batch {
-            rows: rows.clone(),
+            rows: job.rows.clone(),
             cut,
-            crew: &ready.crew,
-            encoder: &ready.encoder,
+            crew: &job.ready.crew,
+            encoder: &job.ready.encoder,
             clock: &runner.clock,
-            last_end,
+            last_end: job.last_end,
             grace: GRACE,
         };
-        let mut kept_alive = runner.clock.now();
-        let (interrupt, clock) = (&runner.interrupt, &runner.clock);
-        let measured = batch::load(this, &mut |_| {
-            if clock.now().saturating_sub(kept_alive) > KEEP_ALIVE {
-                table.keep_alive();
-                kept_alive = clock.now();
-            }
-            if interrupt.is_asked() { Watch::Cancel } else { Watch::Wait }
-        });
-        let Some(failure) = measured.failure.as_ref().filter(|_| !measured.cancelled) else {
-            return if measured.cancelled { Err(Outcome::Interrupted) } else { Ok((measured, again)) };
+        let table = &mut *job.table;
+        let measured = batch::load(this, &mut |spent, acknowledged| guard.watch(table, spent, acknowledged));
+        let partial = || {
+            let seconds = measured.sending.as_secs_f64();
+            Some(PartialBatch { batch: 0, rows: measured.rows, seconds })
         };
-        if runner.interrupt.is_asked() {
-            return Err(Outcome::Interrupted);
+        if measured.cancelled || runner.interrupt.is_asked() && measured.failure.is_some() {
+            let outcome = match guard.firing.take() {
+                Some(Firing { rule, figures }) => Outcome::Stopped { rule, figures },
+                None if guard.silent => failed(&silent(guard.rules)),
+                None => Outcome::Interrupted,
+            };
+            let ended = Ended { silent: guard.silent || !job.table.is_alive(), outcome };
+            return Err(Unfinished { ended, partial: partial() });
         }
+        let Some(failure) = &measured.failure else { return Ok((measured, again)) };
         let unknown = failure.kind == FailureKind::Lost
-            || failure.kind == FailureKind::Retry && !table.facts().limits.transactional;
+            || failure.kind == FailureKind::Retry && !job.table.facts().limits.transactional;
         if !unknown || again >= MAX_ATTEMPTS_AGAIN {
-            return Err(ended_by(failure, table));
+            return Err(Unfinished { ended: ended_by(failure, job.table).into(), partial: partial() });
         }
         again += 1;
         runner.reporter.report(&Event::Note(&format!(
             "{failure}; the batch is taken back to {} rows and sent again ({again} of {MAX_ATTEMPTS_AGAIN})",
-            boundary.table_rows
+            job.boundary.table_rows
         )));
-        start_again(runner, plan, table, ready, rows.clone(), boundary).map_err(|second| match second.kind {
+        start_again(runner, job).map_err(|second| match second.kind {
             FailureKind::Cancelled => Outcome::Interrupted,
             _ => failed(&Failure { message: format!("{failure}; then: {second}"), ..second }),
         })?;
     }
 }
 
+fn silent(rules: &StopRules) -> Failure {
+    Failure::fatal(format!(
+        "server silent: no acknowledgement for {} (--stall-timeout) and no answer on the control connection",
+        human_seconds(rules.stall_timeout_seconds)
+    ))
+}
+
 /// New connections, and a table that is at its boundary.
-fn start_again(
-    runner: &Runner<'_>,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-    ready: &mut Ready,
-    rows: Range<u64>,
-    boundary: Boundary,
-) -> Result<(), Failure> {
+fn start_again(runner: &Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure> {
+    let Job { plan, table, ready, rows, boundary, .. } = job;
+    let boundary = *boundary;
     let orphans = ready.crew.session_ids();
     std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
     let source = Arc::clone(&ready.source);
@@ -155,7 +287,7 @@ fn start_again(
         let orphans = orphans.clone();
         let (source, rows) = (&source, rows.clone());
         // A statement of a connection that is gone goes on for a while: it must not insert behind our back.
-        let result = patiently(table, &runner.interrupt, None, "taking the table back", move |table| {
+        let result = patiently(*table, &runner.interrupt, None, "taking the table back", move |table| {
             table.end_sessions(&orphans)?;
             take_back(table, source, boundary, rows)
         });

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
+pub mod journal;
 pub mod loading;
 pub mod patience;
 pub mod stop;
@@ -129,6 +130,8 @@ pub struct Runner<'a> {
     pub command_line: Vec<String>,
     /// Marks the tables.
     pub run_id: String,
+    /// The clock at the start of the run.
+    pub started: std::time::Duration,
 }
 
 impl Runner<'_> {
@@ -190,8 +193,19 @@ impl Runner<'_> {
                 continue;
             }
             curve::run(self, record, index)?;
+            let stopped = matches!(record.curves[index].outcome, Outcome::Stopped { .. });
+            if stopped && self.stop_ends_run(&record.curves[index]) {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Whether a curve that a rule stopped is the last one.
+    fn stop_ends_run(&self, curve: &CurveRecord) -> bool {
+        let run_is_over =
+            matches!(&curve.outcome, Outcome::Stopped { rule, .. } if rule.starts_with("--max-run-duration"));
+        self.plan.stop.stop_ends_run || run_is_over
     }
 
     /// Asks every target what it is. Gives the reasons of those that do not answer, unless none does.

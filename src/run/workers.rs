@@ -5,7 +5,7 @@
 //! acknowledgement, so what the coordinating thread does meanwhile (watching, waiting) is in no figure.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -104,6 +104,8 @@ struct Worker {
 /// The workers of a curve.
 pub struct Crew {
     workers: Vec<Worker>,
+    /// Statements acknowledged so far, by all workers: what a watchdog sees of the progress.
+    acknowledged: Arc<AtomicU64>,
     done: Receiver<Done>,
 }
 
@@ -120,6 +122,7 @@ impl Crew {
     /// Starts one thread for each session.
     pub fn start(sessions: Vec<Box<dyn Session>>, encoder: &Arc<dyn Encode>, clock: &Arc<dyn Clock>) -> Self {
         let (done_sender, done) = channel();
+        let acknowledged = Arc::new(AtomicU64::new(0));
         let workers = sessions
             .into_iter()
             .enumerate()
@@ -133,6 +136,7 @@ impl Crew {
                     encoder: Arc::clone(encoder),
                     clock: Arc::clone(clock),
                     in_transaction: false,
+                    acknowledged: Arc::clone(&acknowledged),
                 };
                 let done = done_sender.clone();
                 let thread = std::thread::spawn(move || {
@@ -148,12 +152,12 @@ impl Crew {
                 Worker { orders, canceller, thread, id }
             })
             .collect();
-        Self { workers, done }
+        Self { workers, acknowledged, done }
     }
 
     /// No workers.
     pub fn empty() -> Self {
-        Self { workers: Vec::new(), done: channel().1 }
+        Self { workers: Vec::new(), acknowledged: Arc::default(), done: channel().1 }
     }
 
     /// Number of workers.
@@ -175,7 +179,7 @@ impl Crew {
     /// go on waiting; after [`Watch::Cancel`] the statements in flight are ended.
     ///
     /// A worker that does not come back within `grace` after that counts as lost.
-    pub fn send(&self, window: Window, grace: Duration, watch: &mut dyn FnMut() -> Watch) -> Vec<Share> {
+    pub fn send(&self, window: Window, grace: Duration, watch: &mut dyn FnMut(u64) -> Watch) -> Vec<Share> {
         let window = Arc::new(window);
         for worker in &self.workers {
             // A worker whose thread is gone is found below, by its missing answer.
@@ -191,7 +195,7 @@ impl Crew {
                     shares.push(share);
                 }
                 Err(RecvTimeoutError::Timeout) => match cancelled_at {
-                    None if watch() == Watch::Cancel => {
+                    None if watch(self.acknowledged.load(Ordering::Relaxed)) == Watch::Cancel => {
                         window.abort.store(true, Ordering::SeqCst);
                         for worker in &self.workers {
                             worker.canceller.cancel();
@@ -217,7 +221,7 @@ impl Crew {
     /// Closes the connections. A thread that is stuck in a read is left to itself after `grace`: its socket is closed
     /// and the process is about to end or to go on with other connections.
     pub fn dismiss(self, grace: Duration) {
-        let Self { workers, done } = self;
+        let Self { workers, done, .. } = self;
         drop(done);
         let mut threads = Vec::new();
         for worker in workers {
@@ -245,6 +249,7 @@ struct Hand {
     encoder: Arc<dyn Encode>,
     clock: Arc<dyn Clock>,
     in_transaction: bool,
+    acknowledged: Arc<AtomicU64>,
 }
 
 impl Hand {
@@ -377,6 +382,7 @@ impl Hand {
         let accepted = result?;
         record_latency(&mut share.latency, took);
         share.longest = share.longest.max(took);
+        self.acknowledged.fetch_add(1, Ordering::Relaxed);
         let sent = row_count(&statement.rows);
         if accepted.rows != sent {
             return Err(Failure::fatal(format!(

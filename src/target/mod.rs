@@ -12,7 +12,7 @@ pub mod sqlite;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Error;
@@ -168,6 +168,8 @@ pub struct TableFacts {
     pub limits: Limits,
     /// What a reader should know.
     pub notes: Vec<String>,
+    /// Where the database keeps its files, when that is on this machine.
+    pub data_directory: Option<PathBuf>,
     /// Notes that every sample of the curve carries (`binlog-synced`).
     pub sample_notes: Vec<String>,
 }
@@ -184,6 +186,7 @@ impl TableFacts {
             variables: BTreeMap::new(),
             limits: Limits::default(),
             notes: Vec::new(),
+            data_directory: None,
             sample_notes: Vec::new(),
         }
     }
@@ -281,8 +284,11 @@ pub trait Table: Send {
     /// What the target said.
     fn closing_work(&mut self) -> Result<Option<String>, Failure>;
 
-    /// Keeps the control connection alive while a batch takes its time. Errors are for the next real use to find.
-    fn keep_alive(&mut self) {}
+    /// Uses the control connection while a batch takes its time, so that it stays open, and says whether the target
+    /// still answers.
+    fn is_alive(&mut self) -> bool {
+        true
+    }
 
     /// Drops the table, unless it is to be kept, and puts back the settings of the curve.
     ///

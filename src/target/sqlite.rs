@@ -167,6 +167,7 @@ impl SqliteTable {
             variables,
             limits,
             notes: Vec::new(),
+            data_directory: path.parent().map(Path::to_owned),
             sample_notes: Vec::new(),
         };
         Ok(Self { path, pragmas, control, facts })

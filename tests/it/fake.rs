@@ -7,6 +7,7 @@ use std::time::Duration;
 use rowcliff::error::exit;
 use rowcliff::plan::Sizes;
 use rowcliff::record::{Outcome, RunState};
+use rowcliff::run::stop::StopRules;
 use rowcliff::target::FailureKind;
 
 use crate::support::fake::{Behaviour, FakeRun, failure};
@@ -234,4 +235,62 @@ fn a_connection_that_is_lost_every_time_ends_the_curve() {
     assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
     assert_eq!(samples(directory.path()).len(), 2);
     assert_eq!(result.seen.lock().unwrap().taken_back, [500, 500, 500]);
+}
+
+fn stopping(stop: StopRules) -> FakeRun {
+    FakeRun { stop, ..FakeRun::default() }
+}
+
+#[test]
+fn a_stop_rule_ends_its_curve_with_its_figures_and_the_next_one_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let behaviour: Arc<Behaviour> =
+        Arc::new(|before, rows| (Duration::from_millis(if before < 10_000 { 10 } else { 100 }), Ok(rows)));
+    let stop = StopRules { max_slowdown: Some(5.0), stop_after: 2, ..StopRules::default() };
+    let result = stopping(stop).run(directory.path(), &["autoinc", "uuid4"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::STOPPED);
+    let record = record(directory.path());
+    for curve in &record.curves {
+        let Outcome::Stopped { rule, figures } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+        assert_eq!(rule, "--max-slowdown 5");
+        assert!(figures.contains("10.00 times") && figures.contains("batch 12"), "{figures}");
+        assert_eq!((curve.batches, curve.table_rows, &curve.partial), (12, 12_000, &None));
+        assert!(curve.verification.is_some(), "a stopped curve is counted like a completed one");
+    }
+    assert_eq!(result.seen.lock().unwrap().kept, [false, false]);
+}
+
+#[test]
+fn a_stop_may_end_the_whole_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let stop = StopRules { min_rate: Some(1e9), stop_after: 1, stop_ends_run: true, ..StopRules::default() };
+    let result = stopping(stop).run(directory.path(), &["autoinc", "uuid4"], steady(10));
+    assert_eq!(result.summary.unwrap().exit_code(), exit::STOPPED);
+    let record = record(directory.path());
+    assert!(matches!(record.curves[0].outcome, Outcome::Stopped { .. }));
+    assert_eq!(record.curves[1].outcome, Outcome::NotStarted);
+}
+
+#[test]
+fn the_batch_in_flight_is_judged_and_is_in_no_curve() {
+    let directory = tempfile::tempdir().unwrap();
+    // From the third batch on a statement takes 20 seconds of the clock, and enough real time to be looked at.
+    let behaviour: Arc<Behaviour> = Arc::new(|before, rows| {
+        if before < 2000 {
+            return (Duration::from_millis(10), Ok(rows));
+        }
+        std::thread::sleep(Duration::from_millis(80));
+        (Duration::from_secs(20), Ok(rows))
+    });
+    let stop = StopRules { max_batch_seconds: Some(30.0), ..StopRules::default() };
+    let result = stopping(stop).run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::STOPPED);
+    let curve = &record(directory.path()).curves[0];
+    let Outcome::Stopped { rule, .. } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+    assert_eq!(rule, "--max-batch-seconds 30");
+    assert_eq!(curve.batches, 2);
+    let partial = curve.partial.as_ref().unwrap();
+    assert_eq!(partial.batch, 3);
+    assert!(partial.rows < 1000 && partial.seconds > 30.0, "{partial:?}");
+    assert_eq!(samples(directory.path()).len(), 2);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Row};
@@ -14,6 +14,10 @@ use crate::target::{Failure, FailureKind};
 
 /// Limit of a usual call.
 const USUAL: Duration = Duration::from_secs(5);
+/// Limit of KILL: a server that does not answer it is left by closing the sockets.
+const BRIEF: Duration = Duration::from_secs(2);
+/// How long a control connection that got no answer is not tried again: whoever ends a run has ten seconds for all of it.
+const SILENCE: Duration = Duration::from_secs(3);
 /// Limit of DDL and of settings, which may have to wait for a busy disk.
 const PATIENT: Duration = Duration::from_secs(60);
 /// The server's own limit for the metadata lock of DDL, in seconds: an idle session that read the table must not
@@ -45,8 +49,8 @@ pub struct Control {
     access: Access,
     conn: Conn,
     socket: SocketHandle,
-    /// Set when it did not answer: it is opened again before the next use.
-    broken: bool,
+    /// Since when it is broken: it did not answer, and is opened again before the next use.
+    broken: Option<Instant>,
     /// Which family.
     pub flavour: Flavour,
     /// Version as the server prints it.
@@ -68,7 +72,7 @@ impl Control {
     /// See [`Access::connect`].
     pub fn open(access: Access) -> Result<Self, Failure> {
         let (conn, socket) = open_connection(&access)?;
-        let mut control = Self { access, conn, socket, broken: false, flavour: Flavour::MySql, version: String::new() };
+        let mut control = Self { access, conn, socket, broken: None, flavour: Flavour::MySql, version: String::new() };
         control.version = control.first::<String>("SELECT VERSION()")?.unwrap_or_default();
         let comment = control.first::<String>("SELECT @@version_comment")?.unwrap_or_default();
         let all = format!("{} {comment}", control.version).to_ascii_lowercase();
@@ -89,16 +93,23 @@ impl Control {
     }
 
     fn call<T>(&mut self, limit: Duration, call: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> Result<T, Failure> {
-        if self.broken {
-            let (conn, socket) = open_connection(&self.access)?;
-            (self.conn, self.socket, self.broken) = (conn, socket, false);
+        if let Some(since) = self.broken {
+            if since.elapsed() < SILENCE {
+                return Err(Failure {
+                    kind: FailureKind::Lost,
+                    code: None,
+                    message: "the server did not answer a moment ago".into(),
+                });
+            }
+            let (conn, socket) = open_connection(&self.access).inspect_err(|_| self.broken = Some(Instant::now()))?;
+            (self.conn, self.socket, self.broken) = (conn, socket, None);
         }
         self.socket.set_timeout(Some(limit));
         let result = call(&mut self.conn).map_err(failure);
         match result {
             Err(failure) if failure.kind == FailureKind::Lost => {
                 // A driver that lost its place in the conversation cannot go on, even if the server can.
-                self.broken = true;
+                self.broken = Some(Instant::now());
                 self.socket.shutdown();
                 Err(failure)
             }
@@ -177,16 +188,16 @@ impl Control {
     /// Ends the running statement of a session. Errors mean that there is nothing left to end, or that the server does
     /// not answer; the caller closes the socket either way.
     pub fn kill(&mut self, id: u64) {
-        if self.broken {
+        if self.broken.is_some() {
             // The server was silent a moment ago: another five seconds for each session would be too many.
             return;
         }
-        let _ = self.execute(&format!("KILL QUERY {id}"));
+        let _ = self.call(BRIEF, |conn| conn.query_drop(format!("KILL QUERY {id}")));
     }
 
-    /// Sends a ping.
-    pub fn ping(&mut self) {
-        let _ = self.call(USUAL, Conn::ping);
+    /// Whether the server answers a ping.
+    pub fn ping(&mut self) -> bool {
+        self.call(USUAL, Conn::ping).is_ok()
     }
 
     /// Who holds a metadata lock on a table, in words, as far as this user may see it.

@@ -307,6 +307,7 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
     let cell = &order.curve.cell;
     let engine = &cell.engine_entry;
     let mut control = lock(control);
+    let is_local = control.access().place.socket.is_some();
     let database = control.access().place.database.clone();
     let made: Option<String> = control.first(&format!(
         "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
@@ -335,6 +336,7 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
     names.extend(asked.iter().map(|(name, _)| name.as_str()));
     let variables = control.variables(names)?;
     let (flush_in_force, sample_notes) = durability(cell, &variables);
+    let variables_datadir = variables.get("datadir").map(PathBuf::from).filter(|path| is_local && path.is_dir());
     let packet = variables.get("max_allowed_packet").and_then(|value| value.parse().ok()).unwrap_or(1 << 20);
     Ok(TableFacts {
         quoted_name,
@@ -351,6 +353,8 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
             ..Limits::default()
         },
         notes: engine.notes.clone(),
+        // A server on a Unix socket has its files on this machine, unless it sits in a container of its own.
+        data_directory: variables_datadir,
         sample_notes,
     })
 }

@@ -223,8 +223,8 @@ impl Table for MysqlTable {
         Ok(Some("FLUSH TABLES".into()))
     }
 
-    fn keep_alive(&mut self) {
-        lock(&self.control).ping();
+    fn is_alive(&mut self) -> bool {
+        lock(&self.control).ping()
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

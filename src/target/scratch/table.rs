@@ -112,8 +112,8 @@ impl Table for ScratchTable {
         }
     }
 
-    fn keep_alive(&mut self) {
-        self.inner.keep_alive();
+    fn is_alive(&mut self) -> bool {
+        self.inner.is_alive()
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

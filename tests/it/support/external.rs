@@ -26,6 +26,7 @@ macro_rules! tests {
             no_connection_is_left_and_none_too_many_is_opened,
             rows_that_a_trigger_discards_are_found,
             check_changes_nothing,
+            a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds,
             a_table_of_every_common_type_is_filled_and_compared,
             what_cannot_be_filled_is_refused_by_name,
             a_killed_connection_takes_the_batch_back,
@@ -661,4 +662,44 @@ pub fn what_cannot_be_filled_is_refused_by_name(family: Family) {
     )
     .unwrap();
     place.finished(&["--schema", "own.sql", "--key", "autoinc", "--rows", "255", "--batch-rows", "255"]);
+}
+
+/// Sends a signal to a process of our own.
+fn signal(id: u32, name: &str) {
+    assert!(std::process::Command::new("kill").arg(format!("-{name}")).arg(id.to_string()).status().unwrap().success());
+}
+
+pub fn a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds(family: Family) {
+    let Some(server) = OwnServer::start(family, &[]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let words = [
+        "--key",
+        "autoinc,uuid4",
+        "--rows",
+        "1G",
+        "--batch-rows",
+        "5k",
+        "--connections",
+        "2",
+        "--max-batch-seconds",
+        "10",
+        "--on-stop",
+        "run",
+    ];
+    let (mut child, table) = going(&server, home.path(), &words, 3);
+    signal(server.id(), "STOP");
+    let stopped = Instant::now();
+    let status = child.wait().unwrap();
+    let took = stopped.elapsed();
+    signal(server.id(), "CONT");
+    assert_eq!(status.code(), Some(i32::from(exit::STOPPED)));
+    assert!(took > Duration::from_secs(9) && took < Duration::from_secs(16), "{took:?}");
+    let record = record(&home.path().join("r"));
+    let Outcome::Stopped { rule, .. } = &record.curves[0].outcome else { panic!("{:?}", record.curves[0].outcome) };
+    assert_eq!(rule, "--max-batch-seconds 10");
+    assert_eq!(record.curves[1].outcome, Outcome::NotStarted);
+    assert!(record.curves[0].partial.is_some());
+    assert_eq!(record.curves[0].table.as_deref(), Some(table.as_str()), "what could not be dropped is named");
+    let cleaned = run(home.path(), &["clean", "r"]);
+    assert_eq!(cleaned.status.code(), Some(i32::from(exit::OK)), "{}", text(&cleaned));
 }

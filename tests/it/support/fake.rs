@@ -12,6 +12,7 @@ use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, ScratchPlan, Sizes, Ta
 use rowcliff::record::Environment;
 use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
+use rowcliff::run::stop::StopRules;
 use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Summary};
 use rowcliff::schema::{Dialect, Variant, default_columns};
 use rowcliff::target::engines::EngineTable;
@@ -240,6 +241,7 @@ pub struct FakeRun {
     pub repeat: u32,
     pub verify_rows: Option<u64>,
     pub window_bytes: u64,
+    pub stop: StopRules,
     pub interrupt: Interrupt,
 }
 
@@ -251,6 +253,7 @@ impl Default for FakeRun {
             repeat: 1,
             verify_rows: Some(0),
             window_bytes: 1 << 20,
+            stop: StopRules::default(),
             interrupt: Interrupt::new(),
         }
     }
@@ -305,6 +308,7 @@ impl FakeRun {
             payload_bytes: None,
             verify_rows: self.verify_rows,
             window_bytes: self.window_bytes,
+            stop: self.stop,
             scratch: ScratchPlan::default(),
             settle_seconds: 0.0,
             keep: false,
@@ -322,6 +326,7 @@ impl FakeRun {
             environment: Environment::default(),
             command_line: Vec::new(),
             run_id: "fake".into(),
+            started: Duration::ZERO,
         };
         let summary = runner.execute();
         FakeResult { summary, seen, events: events.0 }
