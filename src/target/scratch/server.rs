@@ -12,9 +12,9 @@ use super::folder::Folder;
 use super::options::{self, Places, Wanted};
 use super::process::Process;
 use crate::plan::ScratchPlan;
+use crate::target::mysql::Access;
 use crate::target::mysql::control::{Control, SharedControl, lock};
 use crate::target::mysql::offer::Offer;
-use crate::target::mysql::{Access, Flavour};
 use crate::target::{Failure, FailureKind};
 use crate::units::human_seconds;
 
@@ -179,9 +179,7 @@ fn initialise(order: &ServerOrder<'_>, folder: &Folder, log: &Path) -> Result<()
     let program = script.as_ref().map_or(&order.binary.path, |(path, _)| path);
     let mut command = Command::new(program);
     command.args(options::for_initialise(order.binary, order.plan, &folder.data(), prefix, order.wanted));
-    if order.binary.flavour == Flavour::MariaDb {
-        command.env("TMPDIR", folder.tmp());
-    }
+    command.env("TMPDIR", folder.tmp());
     let process = start(command, log)?;
     let in_time = process.wait_until(&mut |waited| waited > START_LIMIT || (order.asked_to_end)());
     if !in_time {

@@ -97,7 +97,9 @@ impl OwnServer {
         let init = directory.path().join("init.sql");
         std::fs::write(&init, "CREATE DATABASE IF NOT EXISTS test;\n").unwrap();
         let initialised = match family {
+            // Temporary tables bear the process id, which servers in other containers on the same /tmp may have too.
             Family::MariaDb => Command::new("mariadb-install-db")
+                .env("TMPDIR", directory.path())
                 .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"])
                 .arg(format!("--datadir={}", data.display()))
                 .arg(format!("--tmpdir={}", directory.path().display()))
