@@ -43,12 +43,14 @@ pub struct Access {
     pub ssl_ca: Option<PathBuf>,
     /// Whether sessions leave the binary log alone.
     pub skip_binlog: bool,
+    /// Whether nothing at all is set, not even in the session: `check` only reads.
+    pub reads_only: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
-        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false }
+        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false, reads_only: false }
     }
 
     /// With the protection that was asked for.
@@ -77,6 +79,7 @@ impl Access {
             ssl_mode: SslMode::Disabled,
             ssl_ca: None,
             skip_binlog: false,
+            reads_only: false,
         }
     }
 

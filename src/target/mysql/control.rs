@@ -302,6 +302,9 @@ pub fn word(row: &BTreeMap<String, Option<String>>, name: &str) -> String {
 fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {
     let (mut conn, socket) = access.connect()?;
     socket.set_timeout(Some(USUAL));
+    if access.reads_only {
+        return Ok((conn, socket));
+    }
     prepare_session(&mut conn)?;
     // Absent before 5.5: then DDL waits as long as that server does.
     let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));

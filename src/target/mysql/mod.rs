@@ -110,7 +110,7 @@ impl MysqlTarget {
     pub fn external(label: &str, access: Access, mode: Mode, run_directory: &Path) -> Self {
         Self {
             label: label.to_owned(),
-            access,
+            access: Access { reads_only: mode == Mode::ReadsOnly, ..access },
             mode,
             run_directory: run_directory.to_owned(),
             care: Care::default(),
