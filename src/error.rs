@@ -52,6 +52,14 @@ pub enum Error {
     /// A run that is to be shown cannot be read.
     #[error(transparent)]
     Input(#[from] crate::render::input::InputError),
+    /// A run ended with an error, and what it changed on a server could not be put back. The latter stands last.
+    #[error("{first}\nerror: {unrestored}")]
+    Unrestored {
+        /// What ended the run.
+        first: Box<Error>,
+        /// What could not be put back.
+        unrestored: String,
+    },
     /// Results could not be saved.
     #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there and go on with: rowcliff resume", path = path.display())]
     Results {
@@ -82,7 +90,11 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage { .. } => exit::USAGE,
-            Self::Target { .. } | Self::File { .. } | Self::Input(_) | Self::Results { .. } => exit::FAILED,
+            Self::Target { .. }
+            | Self::File { .. }
+            | Self::Input(_)
+            | Self::Results { .. }
+            | Self::Unrestored { .. } => exit::FAILED,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! Data flows one way: `plan -> target -> load -> record -> analyse -> render`.
 //!
 //! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
+//! - [`hand_over`]: the words of the command line, with passwords taken out of the list of processes before anything else.
 //! - [`commands`]: one file for each command, from what was typed to what is printed; `main` prints.
 //! - [`plan`]: the resolved list of curves, made once and never changed.
 //! - [`key`]: primary keys as functions of (seed, row index); one file for each family.
@@ -26,6 +27,7 @@ pub mod analyse;
 pub mod cli;
 pub mod commands;
 pub mod error;
+pub mod hand_over;
 pub mod key;
 pub mod load;
 pub mod observe;

@@ -5,24 +5,31 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
-use rowcliff::commands::{Output, check, clean, plot, run, show};
+use rowcliff::commands::{Output, check, clean, engines, plot, restore, run, show};
 use rowcliff::error::exit;
+use rowcliff::hand_over::Words;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let command_line: Vec<String> = std::env::args().collect();
+    // First of all: it may start the program anew.
+    let words = Words::of_process();
+    // What clap says of a wrong word quotes it, so it says it of the masked ones.
+    let cli = Cli::try_parse_from(&words.real).unwrap_or_else(|_| Cli::parse_from(&words.shown));
     let result = match &cli.command {
-        Command::Run(args) => run::run(args, &command_line),
+        Command::Run(args) => run::run(args, &words.shown),
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Clean(args) => clean::run(args),
+        Command::Restore(args) => restore::run(args),
+        Command::Engines(args) => engines::run(args),
     };
-    let output = result.unwrap_or_else(|error| Output {
+    let mut output = result.unwrap_or_else(|error| Output {
         stdout: String::new(),
         stderr: vec![format!("error: {error}")],
         exit: error.exit_code(),
     });
+    // In front, because what a command says last stands last.
+    output.stderr.splice(0..0, words.problem);
     print(&output)
 }
 

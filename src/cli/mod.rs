@@ -1,8 +1,11 @@
 //! The words a user may type. Nothing here has a side effect; what the words mean is [`crate::plan`]'s business.
 
+pub mod access;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
+use access::{AccessArgs, ReplicationArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::units;
@@ -31,6 +34,10 @@ pub enum Command {
     Plot(PlotArgs),
     /// Drop what an interrupted or failed run left behind
     Clean(CleanArgs),
+    /// Put back global variables that a killed run left changed
+    Restore(RestoreArgs),
+    /// List the storage engines rowcliff knows, and what a server has of them
+    Engines(EnginesArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -173,6 +180,14 @@ pub struct RunArgs {
     /// Nothing on stderr but errors
     #[arg(long, short)]
     pub quiet: bool,
+
+    /// How to log in.
+    #[command(flatten)]
+    pub access: AccessArgs,
+
+    /// What may be done to replicas.
+    #[command(flatten)]
+    pub replication: ReplicationArgs,
 }
 
 /// When a curve ends early.
@@ -272,6 +287,38 @@ pub struct CleanArgs {
     /// Directory of the run
     #[arg(value_name = "RUN_DIR")]
     pub run: PathBuf,
+
+    /// How to log in.
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+/// The options of `restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// The server, as for `run`. Every server that a run of this user left changed
+    #[arg(long, value_name = "TARGET")]
+    pub target: Vec<String>,
+
+    /// How to log in.
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+/// The options of `engines`.
+#[derive(Debug, Args)]
+pub struct EnginesArgs {
+    /// Print the table as TOML, laid out as --engine-file takes it
+    #[arg(long, conflicts_with = "target")]
+    pub toml: bool,
+
+    /// A server, as for `run`: what it has of the table, and why the rest is not there
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+
+    /// How to log in.
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 fn parse_positive(text: &str) -> Result<f64, String> {

@@ -29,6 +29,7 @@ pub fn run(args: &RunArgs) -> Result<Output, Error> {
     let opening = Opening {
         plan,
         secrets: &resolved.secrets,
+        protection: &resolved.protection,
         mode: Mode::ReadsOnly,
         directory: &here,
         asked_to_end: Arc::new(|| false),

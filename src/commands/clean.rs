@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::Output;
 use crate::cli::CleanArgs;
 use crate::error::{Error, exit};
-use crate::plan::{Place, Plan, Secret};
+use crate::plan::{Login, Place, Plan, Secret};
 use crate::record::store;
 use crate::run::{RunDirectory, mark};
-use crate::target::mysql::{self, Access};
+use crate::target::mysql;
 use crate::target::scratch;
 
 /// Drops the tables that bear the run's mark.
@@ -22,12 +22,21 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
     let _lock = RunDirectory::lock(directory)?;
     let plan: Plan =
         serde_json::from_value(record.plan.clone()).map_err(|error| Error::file(directory, error, next))?;
+    let login = Login::read(&args.access)?;
     let mut lines = Vec::new();
     let mut failed = false;
     let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, curve) in plan.curves.iter().enumerate() {
         if record.curves.get(index).is_some_and(|curve| curve.table.is_some()) {
             by_target.entry(curve.cell.target).or_default().push(index);
+        }
+    }
+    if directory.join(mysql::globals::GLOBALS_FILE).exists() {
+        // Settings are to be put back, on a server that may hold no table of the run any more.
+        for (index, spec) in plan.targets.iter().enumerate() {
+            if matches!(spec.place, Place::Server(_)) {
+                by_target.entry(index).or_default();
+            }
         }
     }
     let has_scratch = plan.targets.iter().any(|spec| matches!(spec.place, Place::Scratch { .. }));
@@ -54,8 +63,9 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
             .collect();
         let result = match &spec.place {
             Place::Server(place) => {
-                let access = Access::new(place.clone(), Secret::default().or_environment());
-                mysql::clean(access, &tables).map_err(|failure| failure.to_string())
+                // A table that the binary log does not know must not be dropped in it: that would stop the replicas.
+                let access = login.access(place, Secret::default())?.without_binlog(plan.care.skip_binlog);
+                mysql::clean(access, &tables, directory).map_err(|failure| failure.to_string())
             }
             Place::Sqlite { path } => Ok(curves
                 .iter()
@@ -80,5 +90,5 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
     store::write_run(directory, &record)
         .map_err(|error| Error::file(directory, error, "check that it can be written"))?;
     let text = lines.iter().map(|line| format!("{line}\n")).collect();
-    Ok(Output { stdout: text, stderr: Vec::new(), exit: if failed { exit::FAILED } else { exit::OK } })
+    Ok(Output { stdout: text, stderr: login.notes, exit: if failed { exit::FAILED } else { exit::OK } })
 }

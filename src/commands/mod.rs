@@ -2,7 +2,9 @@
 
 pub mod check;
 pub mod clean;
+pub mod engines;
 pub mod plot;
+pub mod restore;
 pub mod run;
 pub mod show;
 

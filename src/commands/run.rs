@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     let opening = Opening {
         plan: &resolved.plan,
         secrets: &resolved.secrets,
+        protection: &resolved.protection,
         mode: Mode::MayChange,
         directory: &path,
         asked_to_end: Arc::new(move || signals.is_asked()),
@@ -48,7 +49,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         environment: environment::observe(&data_directory(&resolved.plan, &path)),
         directory,
         reporter: reporter.as_mut(),
-        command_line: command_line.iter().map(|word| plan::place::mask_url(word)).collect(),
+        command_line: command_line.to_vec(),
         run_id: crate::run::new_run_id(),
     };
     let summary = runner.execute()?;

@@ -243,8 +243,11 @@ impl Loader {
                 )
             });
         }
-        lower(&mut statement_rows, limits.transaction_rows, &mut notes, |rows| {
-            format!("statements carry {rows} rows: a transaction takes no more here")
+        // A statement is never more than a transaction.
+        let transaction = limits.transaction_rows.min((limits.transaction_bytes / wire.max(1)).max(1));
+        let by = limits.transaction_by(transaction);
+        lower(&mut statement_rows, transaction, &mut notes, |rows| {
+            format!("statements carry {rows} rows: a transaction takes no more here{by}")
         });
         let connections = u64::from(connections.max(1));
         let in_memory = self.memory_of_row(row).max(1);
@@ -259,14 +262,8 @@ impl Loader {
             // One statement was to be one transaction, and stays so.
             commit_rows = statement_rows;
         }
-        lower(&mut commit_rows, limits.transaction_rows, &mut notes, |rows| {
-            format!("transactions carry {rows} rows: more are refused here")
-        });
-        lower(&mut commit_rows, (limits.transaction_bytes / wire.max(1)).max(1), &mut notes, |rows| {
-            format!(
-                "transactions carry {rows} rows: more than {} is refused here",
-                human_bytes(limits.transaction_bytes)
-            )
+        lower(&mut commit_rows, transaction, &mut notes, |rows| {
+            format!("transactions carry {rows} rows: larger ones are refused here{by}")
         });
         let window_rows = (window_bytes / in_memory).max(statement_rows * connections).min(sizes.batch_rows);
         Ok(Fitted { statement_rows, commit_rows, window_rows, notes })

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::{Cell, CurvePlan, Flush, Place, Plan, SchemaFile, Secret, Sizes, TargetSpec, place, settings};
+use super::{
+    Care, Cell, CurvePlan, Flush, Login, Place, Plan, Protection, SchemaFile, Secret, Sizes, TargetSpec, place,
+    settings,
+};
 use crate::cli;
 use crate::error::Error;
 use crate::key::Key;
@@ -21,17 +24,20 @@ pub struct Resolved {
     pub plan: Plan,
     /// The password of each target, by its index.
     pub secrets: Vec<Secret>,
+    /// How connections are protected.
+    pub protection: Protection,
     /// What was adjusted, for people.
     pub notes: Vec<String>,
 }
 
-/// Builds the plan. Looks at nothing but the words and the schema file.
+/// Builds the plan. Looks at nothing but the words and the files they name, and asks for a password where it is told to.
 ///
 /// # Errors
 /// A word is not known, sizes contradict each other, a file cannot be read.
 pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, Error> {
-    let mut notes = Vec::new();
-    let (targets, secrets) = targets(&args.target)?;
+    let login = Login::read(&args.access)?;
+    let mut notes = login.notes.clone();
+    let (targets, secrets) = targets(&args.target, &login)?;
     let keys = parsed::<Key>("--key", &args.key)?;
     let flushes = parsed::<Flush>("--flush", &args.flush)?;
     let methods = parsed::<Method>("--method", &args.method)?;
@@ -86,8 +92,9 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         settle_seconds: args.settle.as_secs_f64(),
         keep: args.keep,
         strict: args.strict,
+        care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
     };
-    Ok(Resolved { plan, secrets, notes })
+    Ok(Resolved { plan, secrets, protection: login.protection, notes })
 }
 
 fn stop_rules(args: &cli::StopArgs) -> StopRules {
@@ -147,11 +154,11 @@ impl Axes {
     }
 }
 
-fn targets(words: &[String]) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
+fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
     let mut specs: Vec<TargetSpec> = Vec::new();
     let mut secrets = Vec::new();
     for word in words {
-        let (place, secret) = place::parse(word)?;
+        let (place, secret) = place::parse_with(word, &login.options)?;
         let label = match &place {
             Place::Sqlite { path: None } => "sqlite".to_owned(),
             Place::Sqlite { path: Some(path) } => format!("sqlite:{}", path.display()),
@@ -166,8 +173,11 @@ fn targets(words: &[String]) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {
                 "name each target once; --repeat repeats its curves",
             ));
         }
+        secrets.push(match &place {
+            Place::Server(server) => login.secret(secret, server)?,
+            _ => secret,
+        });
         specs.push(TargetSpec { label, place });
-        secrets.push(secret);
     }
     Ok((specs, secrets))
 }

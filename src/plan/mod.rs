@@ -1,7 +1,9 @@
 //! What a run will do: the validated list of curves, made once from what the user typed and never changed.
 
 pub mod flush;
+pub mod login;
 pub mod matrix;
+pub mod option_file;
 pub mod place;
 pub mod settings;
 
@@ -10,6 +12,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use flush::Flush;
+pub use login::{Login, Protection};
 pub use matrix::resolve;
 pub use place::{Place, Secret, ServerPlace, TargetSpec};
 
@@ -51,6 +54,18 @@ pub struct Plan {
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.
     pub strict: bool,
+    /// What the user allows on a server that is not ours.
+    #[serde(default)]
+    pub care: Care,
+}
+
+/// What the user allows on a server that is not ours, and what its sessions leave alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Care {
+    /// Attached replicas may receive the rows.
+    pub allow_replication: bool,
+    /// The run's sessions do not write the binary log.
+    pub skip_binlog: bool,
 }
 
 /// How the servers of scratch targets are started.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::option_file::OptionFile;
 use crate::error::Error;
 
 /// A target of the plan: its place, and the label under which it stands in files and pictures.
@@ -101,16 +102,26 @@ pub fn mask_url(text: &str) -> String {
     // The last @ before the path: a password may itself hold one that was not percent-encoded.
     let authority_end = rest.rfind('@').unwrap_or(0);
     match rest[..authority_end].split_once(':') {
+        // A user has no slash: this colon stands further behind, in a path.
+        Some((user, _)) if user.contains(['/', '?']) => text.to_owned(),
         Some((user, _)) => format!("{scheme}://{user}:***{}", &rest[authority_end..]),
         None => text.to_owned(),
     }
 }
 
-/// Parses one `--target`.
+/// Parses one `--target` that says everything itself.
+///
+/// # Errors
+/// See [`parse_with`].
+pub fn parse(text: &str) -> Result<(Place, Secret), Error> {
+    parse_with(text, &OptionFile::default())
+}
+
+/// Parses one `--target`; what its URL leaves out of user, host, port and socket comes from an option file.
 ///
 /// # Errors
 /// The word is no target: with what is known.
-pub fn parse(text: &str) -> Result<(Place, Secret), Error> {
+pub fn parse_with(text: &str, options: &OptionFile) -> Result<(Place, Secret), Error> {
     let next = "known are sqlite[:PATH], scratch[:MYSQLD], mysql://USER@HOST:PORT/DB and mysql://USER@localhost/DB?socket=PATH";
     let usage = |cause: String| Error::usage("--target", cause, next);
     let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
@@ -121,21 +132,23 @@ pub fn parse(text: &str) -> Result<(Place, Secret), Error> {
     match word {
         "sqlite" => Ok((Place::Sqlite { path: path(rest)? }, Secret::default())),
         "scratch" => Ok((Place::Scratch { binary: path(rest)? }, Secret::default())),
-        "mysql" | "mariadb" => parse_server(text).map_err(usage),
+        "mysql" | "mariadb" => parse_server(text, options).map_err(usage),
         _ => Err(usage(format!("{:?} is not a target", mask_url(text)))),
     }
 }
 
-fn parse_server(text: &str) -> Result<(Place, Secret), String> {
+fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), String> {
     let url = url::Url::parse(text).map_err(|error| format!("{:?} is not a URL: {error}", mask_url(text)))?;
     let decoded = |part: &str, what: &str| {
         percent_decode(part).ok_or_else(|| format!("{what} in the URL is not percent-encoded UTF-8"))
     };
-    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the URL names no host")?;
-    let user = decoded(url.username(), "the user")?;
-    if user.is_empty() {
-        return Err("the URL names no user, as in mysql://USER@HOST/DB".into());
-    }
+    let typed_host = url.host_str().filter(|host| !host.is_empty());
+    let user = match decoded(url.username(), "the user")? {
+        user if user.is_empty() => {
+            options.user.clone().ok_or("the URL names no user, as in mysql://USER@HOST/DB, and no option file does")?
+        }
+        user => user,
+    };
     let database = decoded(url.path().trim_start_matches('/'), "the database")?;
     if database.is_empty() || database.contains('/') {
         return Err(
@@ -151,8 +164,19 @@ fn parse_server(text: &str) -> Result<(Place, Secret), String> {
         }
     }
     let password = url.password().map(|password| decoded(password, "the password")).transpose()?;
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let place = ServerPlace { user, host, port: url.port().unwrap_or(3306), socket, database };
+    let (host, port) = match typed_host {
+        Some(host) => (host.trim_start_matches('[').trim_end_matches(']').to_owned(), url.port()),
+        None if socket.is_some() || options.socket.is_some() => ("localhost".into(), None),
+        None => {
+            let host = options.host.clone();
+            (host.ok_or("the URL names no host, as in mysql://USER@HOST/DB, and no option file does")?, None)
+        }
+    };
+    // To the stock clients `localhost` without a port means the socket; a host that was typed otherwise is TCP.
+    let socket_is_meant = typed_host.is_none() || host == "localhost" && url.port().is_none();
+    let socket = socket.or_else(|| options.socket.clone().filter(|_| socket_is_meant));
+    let port = port.or(options.port).unwrap_or(3306);
+    let place = ServerPlace { user, host, port, socket, database };
     Ok((Place::Server(place), Secret::new(password)))
 }
 
@@ -207,10 +231,37 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "Secret(***)");
         assert_eq!(mask_url("mysql://me:p@ss@h/d"), "mysql://me:***@h/d");
         assert_eq!(mask_url("mysql://me@h/d"), "mysql://me@h/d");
+        assert_eq!(mask_url("--target=mysql://me:p/w?@h/d"), "--target=mysql://me:***@h/d");
+        let socket = "mysql://me@localhost/d?socket=/tmp/a:b@c";
+        assert_eq!(mask_url(socket), socket);
         let message = parse("mysql://me:hunter2@h").unwrap_err().to_string();
         assert!(!message.contains("hunter2"), "{message}");
         let message = parse("postgres://me:hunter2@h/d").unwrap_err().to_string();
         assert!(!message.contains("hunter2"), "{message}");
+    }
+
+    #[test]
+    fn an_option_file_completes_a_url_and_overrules_nothing_in_it() {
+        let options = OptionFile {
+            user: Some("filed".into()),
+            host: Some("far".into()),
+            port: Some(3310),
+            ..OptionFile::default()
+        };
+        let with_socket = OptionFile { socket: Some("/run/s".into()), ..options.clone() };
+        for (text, options, url) in [
+            ("mysql:///d", &options, "mysql://filed@far:3310/d"),
+            ("mysql://near/d", &options, "mysql://filed@near:3310/d"),
+            ("mysql://me@near:1/d", &options, "mysql://me@near:1/d"),
+            ("mysql:///d", &with_socket, "mysql://filed@localhost/d?socket=/run/s"),
+            ("mysql://me@localhost/d", &with_socket, "mysql://me@localhost/d?socket=/run/s"),
+            ("mysql://me@localhost:3307/d", &with_socket, "mysql://me@localhost:3307/d"),
+            ("mysql://me@127.0.0.1/d", &with_socket, "mysql://me@127.0.0.1:3310/d"),
+            ("mysql://me@localhost/d?socket=/own", &with_socket, "mysql://me@localhost/d?socket=/own"),
+        ] {
+            let (Place::Server(place), _) = parse_with(text, options).unwrap() else { panic!("{text}") };
+            assert_eq!(place.url(), url, "{text}");
+        }
     }
 
     #[test]

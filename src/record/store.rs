@@ -13,6 +13,14 @@ pub const BATCHES_FILE: &str = "batches.csv";
 /// Name of the record of a run in its directory.
 pub const RUN_FILE: &str = "run.json";
 
+/// Held locked by the rowcliff that writes a run.
+pub const LOCK_FILE: &str = "lock";
+
+/// Whether a rowcliff is writing the run in `directory` right now.
+pub fn is_being_written(directory: &Path) -> bool {
+    File::options().write(true).open(directory.join(LOCK_FILE)).is_ok_and(|file| file.try_lock().is_err())
+}
+
 /// The final header of `batches.csv`.
 pub const BATCHES_HEADER: [&str; 34] = [
     "curve",

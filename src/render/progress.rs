@@ -184,6 +184,13 @@ fn start_notes(record: &RunRecord, names: &Names) -> Vec<String> {
     for (why, names) in skipped {
         lines.push(format!("skipped: {}: {why}", names.join(", ")));
     }
+    // What the trial before the first timing found: said once, under the first curve that it is true of.
+    let mut said = std::collections::BTreeSet::new();
+    for curve in record.curves.iter().filter(|curve| !is_skipped(curve)) {
+        for note in curve.notes.iter().filter(|note| said.insert(*note)) {
+            lines.push(format!("note: {}: {note}", names.short(curve)));
+        }
+    }
     lines
 }
 

@@ -5,11 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+pub use crate::record::store::LOCK_FILE;
 use crate::record::store::{self, CsvAppender};
 use crate::record::{RunRecord, Sample};
-
-/// Held locked by the rowcliff that writes a run.
-pub const LOCK_FILE: &str = "lock";
 
 /// The files of a run that is going on.
 #[derive(Debug)]
@@ -74,7 +72,7 @@ impl RunDirectory {
 
     /// Whether a rowcliff is writing the run right now.
     pub fn is_being_written(path: &Path) -> bool {
-        File::options().write(true).open(path.join(LOCK_FILE)).is_ok_and(|file| file.try_lock().is_err())
+        store::is_being_written(path)
     }
 
     /// Its absolute path.

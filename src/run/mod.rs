@@ -157,8 +157,12 @@ impl Runner<'_> {
         };
         let saved = self.directory.save(&record);
         self.reporter.report(&Event::Finished { record: &record });
-        result?;
-        saved?;
+        if let Err(first) = result.and(saved) {
+            return Err(match errors.is_empty() {
+                true => first,
+                false => Error::Unrestored { first: Box::new(first), unrestored: errors.join("\n") },
+            });
+        }
         Ok(Summary { record, errors, strict: self.plan.strict })
     }
 

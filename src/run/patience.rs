@@ -42,9 +42,10 @@ pub fn patiently<T: Send>(
             }
         }
         let result = worker.join().unwrap_or_else(|_| Err(Failure::fatal(format!("{what} panicked"))));
-        match ended {
-            Some(failure) if result.is_err() => Err(failure),
-            _ => result,
+        match (ended, result) {
+            // What the call says of itself, other than that it was ended, is the better answer.
+            (Some(failure), Err(own)) if matches!(own.kind, FailureKind::Cancelled | FailureKind::Lost) => Err(failure),
+            (_, result) => result,
         }
     })
 }

@@ -208,6 +208,10 @@ pub struct Limits {
     pub transaction_rows: u64,
     /// Bytes of one transaction.
     pub transaction_bytes: u64,
+    /// The variable that sets `transaction_rows`.
+    pub transaction_rows_by: &'static str,
+    /// The variable that sets `transaction_bytes`.
+    pub transaction_bytes_by: &'static str,
     /// Whether a failed transaction leaves nothing behind.
     pub transactional: bool,
     /// Whether rows that were accepted can be counted and read again (BLACKHOLE keeps none).
@@ -221,9 +225,19 @@ impl Default for Limits {
             placeholders: u64::MAX,
             transaction_rows: u64::MAX,
             transaction_bytes: u64::MAX,
+            transaction_rows_by: "",
+            transaction_bytes_by: "",
             transactional: true,
             keeps_rows: true,
         }
+    }
+}
+
+impl Limits {
+    /// The variable that limits transactions to `rows`, for messages.
+    pub fn transaction_by(&self, rows: u64) -> String {
+        let by = if rows == self.transaction_rows { self.transaction_rows_by } else { self.transaction_bytes_by };
+        if by.is_empty() { String::new() } else { format!(" ({by})") }
     }
 }
 

@@ -8,7 +8,7 @@ use super::mysql::{Access, Mode, MysqlTarget};
 use super::scratch::{AskedToEnd, ScratchTarget};
 use super::sqlite::SqliteTarget;
 use crate::error::Error;
-use crate::plan::{Place, Plan, Secret};
+use crate::plan::{Place, Plan, Protection, Secret};
 
 /// What is needed to open the targets of a plan.
 pub struct Opening<'a> {
@@ -16,6 +16,8 @@ pub struct Opening<'a> {
     pub plan: &'a Plan,
     /// The password of each target.
     pub secrets: &'a [Secret],
+    /// How connections are protected.
+    pub protection: &'a Protection,
     /// Whether anything may be changed.
     pub mode: Mode,
     /// The run's directory.
@@ -29,7 +31,7 @@ pub struct Opening<'a> {
 /// # Errors
 /// A place cannot be used on this machine.
 pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
-    let Opening { plan, secrets, mode, directory, asked_to_end } = opening;
+    let Opening { plan, secrets, protection, mode, directory, asked_to_end } = opening;
     plan.targets
         .iter()
         .enumerate()
@@ -40,8 +42,10 @@ pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
                     Box::new(SqliteTarget::new(path.clone(), curves > 1))
                 }
                 Place::Server(place) => {
-                    let secret = secrets.get(index).cloned().unwrap_or_default().or_environment();
-                    Box::new(MysqlTarget::external(&spec.label, Access::new(place.clone(), secret), *mode, directory))
+                    let secret = secrets.get(index).cloned().unwrap_or_default();
+                    let access = Access::new(place.clone(), secret).protected(protection);
+                    let access = access.without_binlog(plan.care.skip_binlog);
+                    Box::new(MysqlTarget::external(&spec.label, access, *mode, directory).of_plan(plan))
                 }
                 Place::Scratch { binary } => {
                     Box::new(ScratchTarget::new(index, binary.clone(), plan, directory, Arc::clone(asked_to_end)))

@@ -8,7 +8,7 @@ use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
 use super::errors::failure;
 use super::socket::SocketHandle;
-use crate::plan::{Secret, ServerPlace};
+use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
 /// How long connecting and logging in may take.
@@ -41,12 +41,26 @@ pub struct Access {
     pub ssl_mode: SslMode,
     /// Certificate authority.
     pub ssl_ca: Option<PathBuf>,
+    /// Whether sessions leave the binary log alone.
+    pub skip_binlog: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
-        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None }
+        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false }
+    }
+
+    /// With the protection that was asked for.
+    #[must_use]
+    pub fn protected(self, protection: &Protection) -> Self {
+        Self { ssl_mode: protection.ssl_mode, ssl_ca: protection.ssl_ca.clone(), ..self }
+    }
+
+    /// With sessions that leave the binary log alone.
+    #[must_use]
+    pub fn without_binlog(self, skip_binlog: bool) -> Self {
+        Self { skip_binlog, ..self }
     }
 
     /// Logs in as root on the Unix socket of a server of our own.
@@ -62,6 +76,7 @@ impl Access {
             secret: Secret::default(),
             ssl_mode: SslMode::Disabled,
             ssl_ca: None,
+            skip_binlog: false,
         }
     }
 
@@ -102,25 +117,36 @@ impl Access {
     /// # Errors
     /// The server is not there, does not answer within 10 s, or does not let us in: with what helps.
     pub fn connect(&self) -> Result<(Conn, SocketHandle), Failure> {
-        let conn = match self.ssl_mode {
-            SslMode::Disabled => Conn::new(self.options(false)),
-            SslMode::Preferred if self.place.socket.is_some() => Conn::new(self.options(false)),
-            SslMode::Preferred => match Conn::new(self.options(true)) {
-                Err(mysql::Error::DriverError(mysql::DriverError::TlsNotSupported)) => Conn::new(self.options(false)),
-                other => other,
-            },
-            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Conn::new(self.options(true)),
+        let mut encrypted = match self.ssl_mode {
+            SslMode::Disabled => false,
+            SslMode::Preferred => self.place.socket.is_none(),
+            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => true,
         };
-        let conn = conn.map_err(|error| self.explain(error))?;
+        let mut conn = Conn::new(self.options(encrypted));
+        if self.ssl_mode == SslMode::Preferred && encrypted && conn.as_ref().is_err_and(is_without_tls) {
+            // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
+            encrypted = false;
+            conn = Conn::new(self.options(false));
+        }
+        let mut conn = conn.map_err(|error| self.explain(error, encrypted))?;
+        if self.skip_binlog {
+            leave_binlog_alone(&mut conn, &self.place.user)?;
+        }
         let socket = SocketHandle::of(&conn).map_err(|error| Failure::fatal(format!("no descriptor left: {error}")))?;
         socket.set_timeout(None);
         Ok((conn, socket))
     }
 
     /// What a failed log-in means, with the next step.
-    fn explain(&self, error: mysql::Error) -> Failure {
+    fn explain(&self, error: mysql::Error, encrypted: bool) -> Failure {
         let place = self.place.url();
         let tls = format!("--ssl-mode {}", self.ssl_mode.word());
+        if let Some(cause) = tls_cause(&error) {
+            return Failure::fatal(format!(
+                "TLS with {place} failed: {cause}; check --ssl-ca and the host's name, or use a lower --ssl-mode than {}",
+                self.ssl_mode.word()
+            ));
+        }
         match error {
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
                 let what = match &self.place.socket {
@@ -137,10 +163,6 @@ impl Access {
             mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => Failure::fatal(format!(
                 "{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"
             )),
-            mysql::Error::TlsError(error) => Failure::fatal(format!(
-                "TLS with {place} failed: {error}; check --ssl-ca, or use a lower --ssl-mode than {}",
-                self.ssl_mode.word()
-            )),
             mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
                 kind: FailureKind::Lost,
                 code: None,
@@ -151,6 +173,12 @@ impl Access {
             },
             other => {
                 let mut failure = failure(other);
+                if failure.code == Some(1045) && !encrypted && self.place.socket.is_none() {
+                    // That is also what MySQL says when it has no RSA key for caching_sha2_password.
+                    failure.message.push_str(
+                        "; if the password is right, caching_sha2_password may want encryption: --ssl-mode required",
+                    );
+                }
                 failure.message = format!("{} (user {}, {tls})", failure.message, self.place.user);
                 failure
             }
@@ -158,7 +186,48 @@ impl Access {
     }
 }
 
+/// Errors of the handshake. It happens at the first write, so the driver gives most of them as errors of I/O.
+fn tls_cause(error: &mysql::Error) -> Option<String> {
+    let of_io = |error: &std::io::Error| (error.kind() == std::io::ErrorKind::InvalidData).then(|| error.to_string());
+    match error {
+        mysql::Error::TlsError(error) => Some(error.to_string()),
+        mysql::Error::IoError(error) => of_io(error),
+        mysql::Error::CodecError(error) => of_io(std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?),
+        _ => None,
+    }
+}
+
+fn is_without_tls(error: &mysql::Error) -> bool {
+    tls_cause(error).is_some() || matches!(error, mysql::Error::DriverError(mysql::DriverError::TlsNotSupported))
+}
+
+/// Keeps what this session does out of the binary log, and reads back that it took.
+fn leave_binlog_alone(conn: &mut Conn, user: &str) -> Result<(), Failure> {
+    if conn.query_first::<u8, _>("SELECT @@GLOBAL.log_bin").map_err(failure)? == Some(0) {
+        return Ok(());
+    }
+    conn.query_drop("SET SESSION sql_log_bin=0").map_err(|error| {
+        let mut refused = failure(error);
+        refused.message = format!(
+            "--skip-binlog: SET SESSION sql_log_bin=0: {}; user {user} needs BINLOG ADMIN (MariaDB), \
+             SESSION_VARIABLES_ADMIN (MySQL) or SUPER",
+            refused.message
+        );
+        refused
+    })?;
+    let now: Option<u8> = conn.query_first("SELECT @@SESSION.sql_log_bin").map_err(failure)?;
+    if now == Some(0) {
+        return Ok(());
+    }
+    Err(Failure::fatal(
+        "--skip-binlog: SET SESSION sql_log_bin=0 was accepted and the session still writes the binary log",
+    ))
+}
+
 impl SslMode {
+    /// Every mode.
+    pub const ALL: [Self; 5] = [Self::Disabled, Self::Preferred, Self::Required, Self::VerifyCa, Self::VerifyIdentity];
+
     /// The word of the flag.
     pub fn word(self) -> &'static str {
         match self {

@@ -22,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 const PATIENT: Duration = Duration::from_secs(60);
 /// The server's own limit for the metadata lock of DDL, in seconds: an idle session that read the table must not
 /// hold us for the default of a day or a year.
-const LOCK_WAIT_SECONDS: u32 = 10;
+pub const LOCK_WAIT_SECONDS: u32 = 10;
 
 /// Which family of servers it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,12 +177,35 @@ impl Control {
         Ok(rows.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
     }
 
+    /// Every global variable.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn all_variables(&mut self) -> Result<BTreeMap<String, String>, Failure> {
+        let rows: Vec<(String, Option<String>)> = self.rows("SHOW GLOBAL VARIABLES")?;
+        Ok(rows.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value.unwrap_or_default())).collect())
+    }
+
     /// One global variable.
     ///
     /// # Errors
     /// What the server said.
     pub fn variable(&mut self, name: &str) -> Result<Option<String>, Failure> {
         Ok(self.variables([name])?.remove(&name.to_ascii_lowercase()))
+    }
+
+    /// Whether what travels on this connection is encrypted, for the record. On a Unix socket nothing travels.
+    pub fn encryption_note(&mut self) -> Option<String> {
+        if self.access.place.socket.is_some() {
+            return None;
+        }
+        let rows: Vec<(String, String)> = self.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'").ok()?;
+        let cipher = rows.into_iter().next().map(|(_, cipher)| cipher).unwrap_or_default();
+        Some(if cipher.is_empty() {
+            "connections are not encrypted".into()
+        } else {
+            format!("connections are encrypted ({cipher}), which costs CPU time on both sides")
+        })
     }
 
     /// Ends the running statement of a session. Errors mean that there is nothing left to end, or that the server does
@@ -200,40 +223,80 @@ impl Control {
         self.call(USUAL, Conn::ping).is_ok()
     }
 
-    /// Who holds a metadata lock on a table, in words, as far as this user may see it.
-    pub fn lock_holders(&mut self, table: &str) -> Option<String> {
-        let own = self.id();
-        let from_schema = self.named_rows(&format!(
-            "SELECT DISTINCT t.PROCESSLIST_ID AS id FROM performance_schema.metadata_locks m \
-             JOIN performance_schema.threads t ON t.THREAD_ID = m.OWNER_THREAD_ID \
-             WHERE m.OBJECT_NAME = '{}' AND m.LOCK_STATUS = 'GRANTED' AND t.PROCESSLIST_ID <> {own}",
-            escape(table)
-        ));
-        let ids: Vec<String> = match from_schema {
-            Ok(rows) if !rows.is_empty() => rows.into_iter().filter_map(|mut row| row.remove("id").flatten()).collect(),
-            _ => Vec::new(),
-        };
-        if !ids.is_empty() {
-            return Some(format!("held by session {}", ids.join(", ")));
-        }
-        let rows = self.named_rows("SHOW FULL PROCESSLIST").ok()?;
-        let others: Vec<String> = rows
-            .into_iter()
-            .filter(|row| row.get("id").cloned().flatten().as_deref() != Some(own.to_string().as_str()))
-            .filter(|row| row.get("command").cloned().flatten().is_some_and(|command| command != "Daemon"))
-            .map(|row| {
-                let word = |name: &str| row.get(name).cloned().flatten().unwrap_or_default();
-                format!(
-                    "{} (user {}, {} for {} s)",
-                    word("id"),
-                    word("user"),
-                    word("command").to_lowercase(),
-                    word("time")
-                )
-            })
-            .collect();
-        (!others.is_empty()).then(|| format!("held by one of the sessions {}", others.join(", ")))
+    /// User, host and what it does, of another session, as far as this user may see it.
+    pub fn session_words(&mut self, id: u32) -> Option<String> {
+        let rows = self.named_rows("SHOW PROCESSLIST").ok()?;
+        let row = rows.into_iter().find(|row| word(row, "id") == id.to_string())?;
+        Some(format!(
+            " (user {} from {}, {} for {} s)",
+            word(&row, "user"),
+            word(&row, "host"),
+            word(&row, "command").to_lowercase(),
+            word(&row, "time")
+        ))
     }
+
+    /// Who holds a metadata lock on a table, in words, as far as this user may see it: from the server's own list of these
+    /// locks where it keeps one, else the sessions with an open transaction, else those that use the database.
+    pub fn lock_holders(&mut self, database: &str, table: &str) -> Option<String> {
+        let (schema, name) = (escape(database), escape(table));
+        let lists = [
+            format!(
+                "SELECT DISTINCT t.PROCESSLIST_ID AS id FROM performance_schema.metadata_locks m \
+                 JOIN performance_schema.threads t ON t.THREAD_ID = m.OWNER_THREAD_ID \
+                 WHERE m.OBJECT_SCHEMA = '{schema}' AND m.OBJECT_NAME = '{name}' AND m.LOCK_STATUS = 'GRANTED'"
+            ),
+            // The plugin metadata_lock_info of MariaDB.
+            format!(
+                "SELECT DISTINCT THREAD_ID AS id FROM information_schema.METADATA_LOCK_INFO \
+                 WHERE TABLE_SCHEMA = '{schema}' AND TABLE_NAME = '{name}'"
+            ),
+        ];
+        for list in lists {
+            let ids = self.other_sessions(&list);
+            if !ids.is_empty() {
+                return Some(format!("held by {}", self.sessions_words(&ids)));
+            }
+        }
+        let open = self.other_sessions("SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX");
+        if !open.is_empty() {
+            return Some(format!("probably held by {}, which has a transaction open", self.sessions_words(&open)));
+        }
+        let own = self.id().to_string();
+        let rows = self.named_rows("SHOW PROCESSLIST").ok()?;
+        let near: Vec<u32> = rows
+            .iter()
+            .filter(|row| word(row, "id") != own && word(row, "db") == database)
+            .filter_map(|row| word(row, "id").parse().ok())
+            .collect();
+        if near.is_empty() {
+            return Some("held by a session that this user may not see (the PROCESS privilege shows it)".into());
+        }
+        Some(format!("held by one of the sessions that use this database: {}", self.sessions_words(&near)))
+    }
+
+    fn other_sessions(&mut self, list: &str) -> Vec<u32> {
+        let own = self.id();
+        let rows = self.named_rows(list).unwrap_or_default();
+        rows.iter().filter_map(|row| word(row, "id").parse().ok()).filter(|&id| id != own && id != 0).collect()
+    }
+
+    fn sessions_words(&mut self, ids: &[u32]) -> String {
+        let words: Vec<String> =
+            ids.iter().map(|&id| format!("session {id}{}", self.session_words(id).unwrap_or_default())).collect();
+        words.join(", ")
+    }
+}
+
+/// A counter of the server.
+pub fn named_global_status(control: &mut Control, name: &str) -> Option<u64> {
+    let rows: Vec<(String, String)> = control.rows(&format!("SHOW GLOBAL STATUS LIKE '{}'", escape(name))).ok()?;
+    rows.first()?.1.parse().ok()
+}
+
+/// A cell of a named row; empty where it is absent or NULL.
+pub fn word(row: &BTreeMap<String, Option<String>>, name: &str) -> String {
+    row.get(name).cloned().flatten().unwrap_or_default()
 }
 
 fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {

@@ -63,7 +63,26 @@ const CODES: &[(u16, FailureKind, &str)] = &[
     (1071, FailureKind::Unable, ""),
     (1163, FailureKind::Unable, ""),
     (1178, FailureKind::Unable, ""),
-    (3750, FailureKind::Fatal, "sql_require_primary_key is on: the table needs a primary key"),
+    (3750, FailureKind::Fatal, "sql_require_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
+    (1173, FailureKind::Fatal, "innodb_force_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
+    (1503, FailureKind::Fatal, "take the partition column into the primary key of --schema, or use PARTITION BY KEY"),
+    (1526, FailureKind::Fatal, "give the --schema a partition for every value, as with LESS THAN (MAXVALUE)"),
+    (
+        3159,
+        FailureKind::Fatal,
+        "this server takes only encrypted connections (require_secure_transport): use --ssl-mode required",
+    ),
+    (
+        1180,
+        FailureKind::Fatal,
+        "the COMMIT was refused; on Galera wsrep_max_ws_rows and wsrep_max_ws_size limit a transaction: give fewer rows with --commit-rows",
+    ),
+    (
+        1296,
+        FailureKind::Fatal,
+        "on MyRocks rocksdb_max_row_locks limits the rows of a transaction: give fewer with --commit-rows",
+    ),
+    (3161, FailureKind::Fatal, "see disabled_storage_engines of this server"),
     (
         1062,
         FailureKind::Fatal,
@@ -82,6 +101,14 @@ pub fn failure(error: mysql::Error) -> Failure {
             let kind = known.map_or(FailureKind::Fatal, |(_, kind, _)| *kind);
             let next = known.map_or("", |(.., next)| *next);
             let mut message = server.message;
+            // Galera answers with the code for everything else.
+            if server.code == 1105
+                && ["wsrep", "writeset", "write set"].iter().any(|word| message.to_lowercase().contains(word))
+            {
+                message.push_str(
+                    " (wsrep_max_ws_rows and wsrep_max_ws_size limit a transaction: give fewer rows with --commit-rows)",
+                );
+            }
             if !next.is_empty() {
                 message = format!("{message} ({next})");
             }

@@ -5,6 +5,10 @@ pub mod connect;
 pub mod control;
 pub mod errors;
 pub mod globals;
+pub mod limits;
+pub mod offer;
+pub mod preflight;
+pub mod privileges;
 pub mod session;
 pub mod settings;
 pub mod settle;
@@ -20,40 +24,57 @@ pub use connect::{Access, SslMode};
 pub use control::{Flavour, SharedControl};
 
 use control::{Control, escape, lock, quote_identifier};
-use globals::Globals;
+use globals::{Globals, SharedGlobals, lock_globals};
+use offer::Offer;
+use preflight::Preflight;
 use table::{Closing, MysqlTable, Work};
 
 use super::engines::Engine;
-use super::{Failure, Limits, Settled, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{Failure, Settled, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::load::Method;
-use crate::plan::{Cell, CurvePlan, Flush};
+use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
 use crate::record::run::TargetRecord;
 use crate::schema::Dialect;
 
 /// Variables of the server itself that decide how fast a load is.
 const SERVER_VARIABLES: &[&str] = &[
     "version_comment",
+    "version_compile_machine",
     "log_bin",
     "sync_binlog",
     "binlog_format",
+    "binlog_row_image",
+    "binlog_transaction_compression",
+    "log_bin_compress",
     "max_allowed_packet",
     "local_infile",
     "sql_mode",
+    "character_set_server",
     "innodb_buffer_pool_size",
     "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_log_buffer_size",
     "innodb_redo_log_capacity",
     "innodb_flush_method",
+    // What MariaDB 11 has in place of innodb_flush_method.
+    "innodb_data_file_buffering",
+    "innodb_data_file_write_through",
+    "innodb_log_file_buffering",
+    "innodb_log_file_write_through",
     "innodb_doublewrite",
     "innodb_flush_log_at_trx_commit",
+    "innodb_page_size",
     "rocksdb_block_cache_size",
     "aria_pagecache_buffer_size",
     "key_buffer_size",
+    "max_heap_table_size",
     "max_connections",
     "read_only",
     "super_read_only",
     "innodb_read_only",
     "auto_increment_increment",
+    "performance_schema",
     "wsrep_on",
     "datadir",
 ];
@@ -73,7 +94,12 @@ pub struct MysqlTarget {
     access: Access,
     mode: Mode,
     run_directory: PathBuf,
+    care: Care,
+    /// The user's own CREATE TABLE template.
+    schema: Option<String>,
     control: Option<SharedControl>,
+    globals: Option<SharedGlobals>,
+    preflight: Option<Preflight>,
     closing: Closing,
     /// The engines that curves have loaded so far: what they may still be busy with.
     loaded: Vec<Engine>,
@@ -87,10 +113,20 @@ impl MysqlTarget {
             access,
             mode,
             run_directory: run_directory.to_owned(),
+            care: Care::default(),
+            schema: None,
             control: None,
+            globals: None,
+            preflight: None,
             closing: Closing::Export,
             loaded: Vec::new(),
         }
+    }
+
+    /// With what the plan allows, and the table it wants.
+    #[must_use]
+    pub fn of_plan(self, plan: &Plan) -> Self {
+        Self { care: plan.care, schema: plan.schema.as_ref().map(|schema| schema.text.clone()), ..self }
     }
 
     /// The control connection, opened on first use.
@@ -111,88 +147,61 @@ impl MysqlTarget {
         Error::target(&self.label, failure.to_string(), "rowcliff check with the same options only connects and reads")
     }
 
-    fn variable(&mut self, name: &str) -> Result<Option<String>, Error> {
-        let control = self.control()?;
-        let value = lock(&control).variable(name);
-        value.map_err(|failure| self.error(&failure))
+    /// What the server says of itself, read on first use.
+    fn preflight(&mut self) -> Result<&Preflight, Error> {
+        if self.preflight.is_none() {
+            let control = self.control()?;
+            let read = Preflight::read(&mut lock(&control), self.care, self.schema.clone());
+            self.preflight = Some(read.map_err(|failure| self.error(&failure))?);
+        }
+        match &self.preflight {
+            Some(preflight) => Ok(preflight),
+            None => Err(self.error(&Failure::fatal("nothing was read"))),
+        }
+    }
+
+    /// The changes of global variables, which outlive the curve that made them.
+    fn globals(&mut self, control: &SharedControl) -> SharedGlobals {
+        let directory = &self.run_directory;
+        Arc::clone(self.globals.get_or_insert_with(|| Globals::shared(Arc::clone(control), directory)))
     }
 }
 
 impl Target for MysqlTarget {
     fn describe(&mut self) -> Result<TargetRecord, Error> {
         let control = self.control()?;
-        let mut notes = Vec::new();
-        if self.mode == Mode::MayChange {
-            notes = globals::restore_leftovers(&control).map_err(|failure| self.error(&failure))?;
-            for note in &mut notes {
-                note.insert_str(0, "put back what an earlier run left changed: ");
-            }
-        }
+        let left = match self.mode {
+            Mode::MayChange => globals::restore_leftovers(&control, &self.run_directory)
+                .map(|done| done.into_iter().map(|done| format!("an earlier run's settings: {done}")).collect()),
+            Mode::ReadsOnly => globals::leftovers_of(&control),
+        };
+        let mut notes: Vec<String> = left.map_err(|failure| self.error(&failure))?;
+        notes.extend(self.preflight()?.notes());
         let mut control = lock(&control);
+        notes.extend(control.encryption_note());
         let variables = control.variables(SERVER_VARIABLES.iter().copied()).map_err(|failure| self.error(&failure))?;
-        let is_on = |name: &str| variables.get(name).is_some_and(|value| is_on(value));
-        if is_on("read_only") {
-            notes.push("read_only is ON: is this a replica?".into());
-        }
-        if is_on("log_bin") {
-            let sync = variables.get("sync_binlog").map_or("unknown", String::as_str);
-            notes.push(format!("the binary log is on (sync_binlog={sync}): it is part of what every commit costs"));
-        }
         Ok(TargetRecord { flavour: control.flavour.word().into(), version: control.version.clone(), variables, notes })
     }
 
     fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
-        let cell = &curve.cell;
-        let control = self.control()?;
-        let flavour = lock(&control).flavour;
-        if let Some(why) = unable(cell, flavour) {
-            return Ok(Verdict::Unable { why });
-        }
-        let prevented = |why: String| Ok(Verdict::Prevented { why });
-        for name in ["super_read_only", "innodb_read_only"] {
-            if self.variable(name)?.is_some_and(|value| is_on(&value)) {
-                return prevented(format!("{name} is ON: this server takes no writes (a replica?); load its primary"));
-            }
-        }
-        let engines = lock(&control).named_rows("SHOW ENGINES").map_err(|failure| self.error(&failure))?;
-        if let Some(why) = engine_missing(&cell.engine_entry, &engines) {
-            return prevented(why);
-        }
-        for (name, _) in cell.variables() {
-            if self.variable(&name)?.is_none() {
-                return prevented(format!("this server has no variable {name}"));
-            }
-        }
-        if let Some(variable) = needs_restart(cell) {
-            return prevented(format!(
-                "{variable} counts only when the server starts: use --target scratch, or start the server with it and leave \
-                 it as it is here"
-            ));
-        }
-        if cell.method == Method::LoadData && self.variable("local_infile")?.is_some_and(|value| !is_on(&value)) {
-            return prevented("local_infile is OFF; switch it on at the server: SET GLOBAL local_infile=1".into());
-        }
-        if let Some(most) = self.variable("max_connections")?.and_then(|value| value.parse::<u64>().ok())
-            && most < u64::from(cell.connections) + 1
-        {
-            return prevented(format!(
-                "{} loading connections and one for control are more than max_connections={most}; give fewer with --connections",
-                cell.connections
-            ));
-        }
-        Ok(Verdict::runs())
+        Ok(self.preflight()?.judge(curve))
     }
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
         let control = self.control().map_err(|error| Failure::fatal(error.to_string()))?;
         let cell = &order.curve.cell;
-        let mut globals = Globals::new(Arc::clone(&control), &self.run_directory);
-        // When anything fails from here on, dropping `globals` puts back what was changed.
+        let globals = self.globals(&control);
+        if lock_globals(&globals).is_pending() {
+            // What an earlier curve could not put back: under it no other curve runs.
+            lock_globals(&globals).restore()?;
+        }
+        let mut table = MysqlTable::planned(&control, order, globals, self.closing);
+        // When anything fails from here on, dropping `table` puts back what was changed.
         let mut notes = Vec::new();
         for (name, value) in cell.variables() {
-            notes.extend(globals.set(&name, &value)?);
+            notes.extend(lock_globals(&table.globals).set(&name, &value)?);
         }
-        let mut table = create_table(&control, order, globals, self.closing)?;
+        table.create(order)?;
         table.facts.notes.extend(notes);
         if !order.rehearsal && !self.loaded.contains(&cell.engine_entry) {
             self.loaded.push(cell.engine_entry.clone());
@@ -211,8 +220,12 @@ impl Target for MysqlTarget {
     }
 
     fn finish(&mut self) -> Result<(), Error> {
+        // A last attempt at what could not be put back before.
+        let restored = self.globals.take().map_or(Ok(()), |globals| lock_globals(&globals).restore().map(|_| ()));
         self.control = None;
-        Ok(())
+        restored.map_err(|failure| {
+            Error::target(&self.label, failure.to_string(), "it stays saved: `rowcliff restore` tries again")
+        })
     }
 }
 
@@ -231,32 +244,6 @@ pub(crate) fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
     None
 }
 
-/// Why a server cannot make tables of an engine, from what SHOW ENGINES said.
-pub(crate) fn engine_missing(engine: &Engine, offered: &[BTreeMap<String, Option<String>>]) -> Option<String> {
-    let entry = offered
-        .iter()
-        .find(|row| row.get("engine").cloned().flatten().is_some_and(|name| name.eq_ignore_ascii_case(&engine.name)));
-    let plugin = engine.plugin.as_ref().map_or_else(String::new, |plugin| {
-        format!("; it comes with the plugin {plugin} (INSTALL SONAME '{plugin}' on MariaDB)")
-    });
-    match entry {
-        None => Some(format!("this server has no engine {}{plugin}", engine.name)),
-        Some(row) => match row.get("support").cloned().flatten().unwrap_or_default().to_ascii_uppercase().as_str() {
-            "YES" | "DEFAULT" => None,
-            "DISABLED" => Some(format!("the engine {} is there and switched off on this server", engine.name)),
-            _ => Some(format!("this server was built without the engine {}{plugin}", engine.name)),
-        },
-    }
-}
-
-/// A variable of the cell that the engine table knows to count only when the server starts.
-fn needs_restart(cell: &Cell) -> Option<&str> {
-    let engine = &cell.engine_entry;
-    let knob = engine.flush.as_ref().filter(|knob| !knob.dynamic && matches!(cell.flush, Flush::Level(_)));
-    let cache = engine.cache.as_ref().filter(|cache| !cache.dynamic && cell.cache_bytes.is_some());
-    knob.map(|knob| knob.variable.as_str()).or(cache.map(|cache| cache.variable.as_str()))
-}
-
 /// Creates the table of a curve on a server that has the settings of its cell in force.
 ///
 /// # Errors
@@ -264,23 +251,36 @@ fn needs_restart(cell: &Cell) -> Option<&str> {
 pub(crate) fn create_table(
     control: &SharedControl,
     order: &TableOrder<'_>,
-    globals: Globals,
+    globals: SharedGlobals,
     closing: Closing,
 ) -> Result<MysqlTable, Failure> {
-    create(control, order)?;
-    let facts = facts(control, order);
-    let quoted_name = quote_identifier(order.table);
-    let facts = facts.inspect_err(|_| {
-        let _ = lock(control).execute_patiently(&format!("DROP TABLE {quoted_name}"));
-    })?;
-    Ok(MysqlTable {
-        control: Arc::clone(control),
-        name: order.table.to_owned(),
-        facts,
-        globals,
-        work: Work::new(),
-        closing,
-    })
+    let mut table = MysqlTable::planned(control, order, globals, closing);
+    table.create(order)?;
+    Ok(table)
+}
+
+impl MysqlTable {
+    /// A table that is not there yet. Dropping it puts back what `globals` changed.
+    fn planned(control: &SharedControl, order: &TableOrder<'_>, globals: SharedGlobals, closing: Closing) -> Self {
+        Self {
+            control: Arc::clone(control),
+            name: order.table.to_owned(),
+            mark: order.mark.to_owned(),
+            facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
+            globals,
+            work: Work::new(),
+            closing,
+            closed: false,
+        }
+    }
+
+    fn create(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
+        create(&self.control, order)?;
+        self.facts = facts(&self.control, order).inspect_err(|_| {
+            let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
+        })?;
+        Ok(())
+    }
 }
 
 fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure> {
@@ -293,6 +293,8 @@ fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure
         lock(control).execute_patiently(&sql).map_err(|mut refused| {
             if refused.code == Some(1050) {
                 refused.message = format!("table {} is there and is not this run's; it is left alone", order.table);
+            } else if is_lock_wait(&refused) {
+                refused = locked(&mut lock(control), order.table, refused);
             } else {
                 refused.message = format!("CREATE TABLE: {}", refused.message);
             }
@@ -329,43 +331,37 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
         .unwrap_or_default();
     let columns = columns::read(&mut control, &database, order.table)?;
     let mut names: Vec<&str> = SERVER_VARIABLES.to_vec();
+    names.extend(limits::LIMIT_VARIABLES);
     names.extend(engine.record.iter().map(String::as_str));
     names.extend(engine.flush.iter().map(|knob| knob.variable.as_str()));
     names.extend(engine.cache.iter().map(|cache| cache.variable.as_str()));
     let asked = cell.variables();
     names.extend(asked.iter().map(|(name, _)| name.as_str()));
     let variables = control.variables(names)?;
-    let (flush_in_force, sample_notes) = durability(cell, &variables);
-    let variables_datadir = variables.get("datadir").map(PathBuf::from).filter(|path| is_local && path.is_dir());
-    let packet = variables.get("max_allowed_packet").and_then(|value| value.parse().ok()).unwrap_or(1 << 20);
+    let logged = variables.get("log_bin").is_some_and(|value| is_on(value)) && !control.access().skip_binlog;
+    let (flush_in_force, sample_notes) = durability(cell, &variables, logged);
+    let data_directory = variables.get("datadir").map(PathBuf::from).filter(|path| is_local && path.is_dir());
     Ok(TableFacts {
         quoted_name,
         create_table,
         dialect: Dialect::Mysql,
         columns,
         flush_in_force,
+        limits: limits::limits(engine, &variables, logged, order.schema.is_none()),
         variables,
-        limits: Limits {
-            statement_bytes: packet,
-            placeholders: 65_535,
-            transactional: engine.can.transactions,
-            keeps_rows: engine.can.keeps_rows,
-            ..Limits::default()
-        },
         notes: engine.notes.clone(),
         // A server on a Unix socket has its files on this machine, unless it sits in a container of its own.
-        data_directory: variables_datadir,
+        data_directory,
         sample_notes,
     })
 }
 
 /// Durability in force: the knob, what was asked for by name, and the binary log.
-fn durability(cell: &Cell, variables: &BTreeMap<String, String>) -> (String, Vec<String>) {
+fn durability(cell: &Cell, variables: &BTreeMap<String, String>, log_is_on: bool) -> (String, Vec<String>) {
     let mut names: Vec<String> = cell.engine_entry.flush.iter().map(|knob| knob.variable.clone()).collect();
     if let Flush::Named(pairs) = &cell.flush {
         names.extend(pairs.iter().map(|(name, _)| name.clone()));
     }
-    let log_is_on = variables.get("log_bin").is_some_and(|value| is_on(value));
     if log_is_on {
         names.push("sync_binlog".into());
     }
@@ -384,38 +380,94 @@ fn durability(cell: &Cell, variables: &BTreeMap<String, String>) -> (String, Vec
     (words.join(" "), if synced { vec!["binlog-synced".into()] } else { Vec::new() })
 }
 
-/// Drops the tables of a run that still bear its mark, on the server behind `access`. Gives what was done, as sentences.
+/// Whether DDL gave up because a session holds the table.
+fn is_lock_wait(failure: &Failure) -> bool {
+    failure.code == Some(1205)
+}
+
+/// A metadata lock in words: which table, and who holds it.
+fn locked(control: &mut Control, table: &str, failure: Failure) -> Failure {
+    let database = control.access().place.database.clone();
+    let holders = control.lock_holders(&database, table).unwrap_or_else(|| "held by another session".into());
+    Failure {
+        message: format!(
+            "the metadata lock of table {table} was not to be had within {} s: it is {holders}; end that session or its transaction",
+            control::LOCK_WAIT_SECONDS
+        ),
+        ..failure
+    }
+}
+
+/// What became of a table that was to be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropped {
+    /// It is dropped.
+    Dropped,
+    /// It was not there.
+    Gone,
+    /// It does not bear the mark and was not touched.
+    Foreign,
+}
+
+/// Drops a table if it bears `mark`, and no other.
 ///
 /// # Errors
-/// The server cannot be reached, or a table cannot be dropped.
-pub fn clean(access: Access, tables: &[(String, String)]) -> Result<Vec<String>, Failure> {
-    let mut control = Control::open(access)?;
-    let mut done = Vec::new();
-    let database = control.access().place.database.clone();
-    for (table, mark) in tables {
-        let comment: Option<String> = control.first(&format!(
-            "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
-            escape(&database),
-            escape(table)
-        ))?;
-        match comment {
-            None => done.push(format!("table {table} is gone already")),
-            Some(comment) if !comment.contains(mark.as_str()) => {
-                done.push(format!("table {table} does not bear this run's mark and is left alone"));
-            }
-            Some(_) => {
-                control.execute_patiently(&format!("DROP TABLE {}", quote_identifier(table))).map_err(
-                    |mut refused| {
-                        let holders = if refused.code == Some(1205) { control.lock_holders(table) } else { None };
-                        let who =
-                            holders.map_or_else(String::new, |holders| format!("; its metadata lock is {holders}"));
-                        refused.message = format!("table {table} could not be dropped: {}{who}", refused.message);
-                        refused
-                    },
-                )?;
-                done.push(format!("table {table} is dropped"));
-            }
+/// What the server said; a metadata lock names table and session.
+pub fn drop_marked(control: &mut Control, table: &str, mark: &str) -> Result<Dropped, Failure> {
+    match bears_mark(control, table, mark)? {
+        None => Ok(Dropped::Gone),
+        Some(false) => Ok(Dropped::Foreign),
+        Some(true) => {
+            control.execute_patiently(&format!("DROP TABLE {}", quote_identifier(table))).map_err(|mut refused| {
+                if is_lock_wait(&refused) {
+                    refused = locked(control, table, refused);
+                }
+                refused.message = format!("table {table} could not be dropped: {}", refused.message);
+                refused
+            })?;
+            Ok(Dropped::Dropped)
         }
+    }
+}
+
+/// Whether a table bears a mark; `None` when it is not there.
+fn bears_mark(control: &mut Control, table: &str, mark: &str) -> Result<Option<bool>, Failure> {
+    let database = control.access().place.database.clone();
+    let comment: Option<String> = control.first(&format!(
+        "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
+        escape(&database),
+        escape(table)
+    ))?;
+    // The mark ends with the number of the curve: 1 is not 12.
+    let is_whole = |comment: &str| {
+        comment.match_indices(mark).any(|(at, _)| !comment[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    Ok(comment.map(|comment| is_whole(&comment)))
+}
+
+/// Which engines the server behind `access` has. Reads only.
+///
+/// # Errors
+/// The server cannot be reached.
+pub fn offer(access: Access) -> Result<Offer, Failure> {
+    Offer::read(&mut Control::open(access)?)
+}
+
+/// Drops the tables of a run that still bear its mark, on the server behind `access`, and puts back what the run left
+/// changed. Gives what was done, as sentences.
+///
+/// # Errors
+/// The server cannot be reached, a table cannot be dropped, or a variable cannot be put back.
+pub fn clean(access: Access, tables: &[(String, String)], run_directory: &Path) -> Result<Vec<String>, Failure> {
+    let control = Arc::new(Mutex::new(Control::open(access)?));
+    let mut done = globals::restore_run(&control, run_directory)?;
+    let mut control = lock(&control);
+    for (table, mark) in tables {
+        done.push(match drop_marked(&mut control, table, mark)? {
+            Dropped::Dropped => format!("table {table} is dropped"),
+            Dropped::Gone => format!("table {table} is gone already"),
+            Dropped::Foreign => format!("table {table} does not bear this run's mark and is left alone"),
+        });
     }
     Ok(done)
 }

@@ -7,11 +7,12 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
 use super::connect::prepare_session;
-use super::control::{SharedControl, lock, quote_identifier};
+use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
-use super::globals::Globals;
+use super::globals::{SharedGlobals, lock_globals};
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
+use super::{bears_mark, is_lock_wait, locked};
 use crate::rows::{Lookup, Value};
 use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
 
@@ -24,11 +25,14 @@ const ORPHAN_LIMIT: Duration = Duration::from_secs(600);
 pub struct MysqlTable {
     pub(super) control: SharedControl,
     pub(super) name: String,
+    pub(super) mark: String,
     pub(super) facts: TableFacts,
-    pub(super) globals: Globals,
+    pub(super) globals: SharedGlobals,
     pub(super) work: Work,
     /// What the closing work is here.
     pub(super) closing: Closing,
+    /// Whether it was closed: what was changed has been put back then.
+    pub(super) closed: bool,
 }
 
 /// The closing work of a curve.
@@ -60,7 +64,7 @@ impl Work {
             let access = lock(control).access().clone();
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
-            let _ = conn.query_drop("SET SESSION lock_wait_timeout=10");
+            let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
             let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((u64::from(conn.connection_id()), Arc::clone(&socket)));
@@ -213,8 +217,11 @@ impl Table for MysqlTable {
                 // 1031: this engine cannot. Plain FLUSH TABLES with our own table's name closes it and writes out what
                 // the engine holds back.
                 Err(refused) if refused.code == Some(1031) => {}
-                // The RELOAD privilege is missing.
-                Err(refused) if refused.code == Some(1227) => return Ok(None),
+                Err(refused) if matches!(refused.code, Some(1227 | 1044 | 1142)) => {
+                    return Err(Failure::fatal(
+                        "left out: FLUSH TABLES ... FOR EXPORT needs the privileges RELOAD and LOCK TABLES",
+                    ));
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -224,15 +231,29 @@ impl Table for MysqlTable {
     }
 
     fn is_alive(&mut self) -> bool {
-        lock(&self.control).ping()
+        let alive = lock(&self.control).ping();
+        if alive {
+            // The lock of the globals goes with a connection that was lost and opened again.
+            lock_globals(&self.globals).keep_lock();
+        }
+        alive
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
+        self.closed = true;
         let dropped = if keep { Ok(()) } else { self.drop_table() };
         self.work.close();
-        let restored = self.globals.restore();
+        let restored = lock_globals(&self.globals).restore();
         dropped?;
-        restored.map(|_| ())
+        // A restore that failed is tried again at the end of the run; a setting that somebody else changed meanwhile
+        // means that the curve was not measured under its label.
+        match restored?.foreign.as_slice() {
+            [] => Ok(()),
+            foreign => Err(Failure::fatal(format!(
+                "{}; the curve was not measured under its label all the time",
+                foreign.join("; ")
+            ))),
+        }
     }
 }
 
@@ -264,15 +285,32 @@ impl MysqlTable {
     }
 
     fn drop_table(&mut self) -> Result<(), Failure> {
+        let later = "`rowcliff clean` drops it later";
+        let marked = bears_mark(&mut lock(&self.control), &self.name, &self.mark)?;
+        if marked == Some(false) {
+            return Err(Failure::fatal(format!(
+                "table {} does not bear this run's mark any more and is left alone",
+                self.name
+            )));
+        }
         let sql = format!("DROP TABLE {}", self.facts.quoted_name);
         let name = self.name.clone();
         self.work.run(&self.control, |conn| conn.query_drop(&sql)).map_err(|mut refused| {
-            let holders = if refused.code == Some(1205) { lock(&self.control).lock_holders(&name) } else { None };
-            let who = holders.map_or_else(String::new, |holders| format!("; its metadata lock is {holders}"));
-            refused.message =
-                format!("table {name} could not be dropped: {}{who}; `rowcliff clean` drops it later", refused.message);
+            if is_lock_wait(&refused) {
+                refused = locked(&mut lock(&self.control), &name, refused);
+            }
+            refused.message = format!("table {name} could not be dropped: {}; {later}", refused.message);
             refused
         })
+    }
+}
+
+impl Drop for MysqlTable {
+    fn drop(&mut self) {
+        // Left without a close when the run ended in an error of its own: the table stays, the globals do not.
+        if !self.closed {
+            let _ = lock_globals(&self.globals).restore();
+        }
     }
 }
 

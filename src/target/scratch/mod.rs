@@ -196,7 +196,7 @@ impl ScratchTarget {
         let cell = &order.curve.cell;
         server::offers(control, &cell.engine_entry)?;
         let notes = settings::confirm(control, &cell.variables())?;
-        let globals = Globals::new(Arc::clone(control), &self.run_directory);
+        let globals = Globals::shared(Arc::clone(control), &self.run_directory);
         let mut table = mysql::create_table(control, order, globals, closing)?;
         notes.into_iter().for_each(|note| table.note(note));
         Ok(table)

@@ -14,6 +14,7 @@ use super::process::Process;
 use crate::plan::ScratchPlan;
 use crate::target::mysql::Access;
 use crate::target::mysql::control::{Control, SharedControl, lock};
+use crate::target::mysql::offer::Offer;
 use crate::target::{Failure, FailureKind};
 use crate::units::human_seconds;
 
@@ -289,8 +290,7 @@ pub fn quote(log: &Path) -> String {
 /// # Errors
 /// It does not, or cannot be asked.
 pub fn offers(control: &SharedControl, engine: &crate::target::engines::Engine) -> Result<(), Failure> {
-    let offered = lock(control).named_rows("SHOW ENGINES")?;
-    crate::target::mysql::engine_missing(engine, &offered).map_or(Ok(()), |why| Err(Failure::fatal(why)))
+    Offer::read(&mut lock(control))?.missing(engine).map_or(Ok(()), |why| Err(Failure::fatal(why)))
 }
 
 #[cfg(test)]

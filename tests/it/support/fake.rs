@@ -313,6 +313,7 @@ impl FakeRun {
             settle_seconds: 0.0,
             keep: false,
             strict: false,
+            care: rowcliff::plan::Care::default(),
         };
         let target = FakeTarget { clock: Arc::clone(&clock), behaviour, seen: Arc::clone(&seen) };
         let mut events = Events::default();

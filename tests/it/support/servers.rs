@@ -81,9 +81,10 @@ pub fn global(conn: &mut Conn, name: &str) -> String {
 pub struct OwnServer {
     pub socket: PathBuf,
     pub data: PathBuf,
+    family: Family,
     child: Child,
     // Removed last.
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl OwnServer {
@@ -93,7 +94,6 @@ impl OwnServer {
         let directory = tempfile::Builder::new().prefix("rc").tempdir_in("/tmp").unwrap();
         let data = directory.path().join("d");
         let socket = directory.path().join("s");
-        let log = directory.path().join("log");
         let init = directory.path().join("init.sql");
         std::fs::write(&init, "CREATE DATABASE IF NOT EXISTS test;\n").unwrap();
         let initialised = match family {
@@ -102,6 +102,7 @@ impl OwnServer {
                 .env("TMPDIR", directory.path())
                 .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"])
                 .arg(format!("--datadir={}", data.display()))
+                .arg(format!("--tmpdir={}", directory.path().display()))
                 .output(),
             Family::MySql => Command::new(&binary)
                 .args(["--no-defaults", "--initialize-insecure", "--user=root"])
@@ -110,36 +111,36 @@ impl OwnServer {
         }
         .expect("the initialiser starts");
         assert!(initialised.status.success(), "{}", String::from_utf8_lossy(&initialised.stderr));
-        let mut command = Command::new(&binary);
-        command
-            .args(["--no-defaults", "--user=root", "--local-infile=1", "--skip-log-bin"])
-            .arg(format!("--datadir={}", data.display()))
-            .arg(format!("--tmpdir={}", directory.path().display()))
-            .arg(format!("--socket={}", socket.display()))
-            .arg(format!("--log-error={}", log.display()))
-            .arg(format!("--init-file={}", init.display()));
-        if !options.iter().any(|option| option.starts_with("--port")) {
-            command.arg("--skip-networking");
-        }
-        if family == Family::MySql {
-            command.args(["--mysqlx=OFF", "--secure-file-priv=NULL"]);
-        }
-        let child =
-            command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let server = Self { socket, data, child, _directory: directory };
+        let child = launch(family, &binary, directory.path(), options);
+        let server = Self { socket, data, family, child, directory };
+        server.wait();
+        Some(server)
+    }
+
+    /// Ends it without ceremony and starts it again on its data, with other options.
+    pub fn restart(mut self, options: &[&str]) -> Self {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let binary = binary(self.family).expect("it was there before");
+        self.child = launch(self.family, &binary, self.directory.path(), options);
+        self.wait();
+        self
+    }
+
+    fn wait(&self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let options = OptsBuilder::new()
                 .user(Some("root"))
-                .socket(Some(server.socket.display().to_string()))
+                .socket(Some(self.socket.display().to_string()))
                 .db_name(Some("test"));
             if Conn::new(options).is_ok() {
-                return Some(server);
+                return;
             }
             assert!(
                 Instant::now() < deadline,
                 "the server did not start:\n{}",
-                std::fs::read_to_string(&log).unwrap_or_default()
+                std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
             );
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -159,6 +160,29 @@ impl OwnServer {
     pub fn target(&self) -> String {
         target(&self.socket)
     }
+}
+
+/// Starts a server on the data in `directory`.
+fn launch(family: Family, binary: &Path, directory: &Path, options: &[&str]) -> Child {
+    let mut command = Command::new(binary);
+    command.args(["--no-defaults", "--user=root", "--local-infile=1"]);
+    // A tmpdir of its own: MariaDB removes what looks like its own temporary tables there when it starts, and would take
+    // those of its neighbours.
+    for (name, file) in
+        [("datadir", "d"), ("tmpdir", ""), ("socket", "s"), ("log-error", "log"), ("init-file", "init.sql")]
+    {
+        command.arg(format!("--{name}={}", directory.join(file).display()));
+    }
+    if !options.iter().any(|option| option.starts_with("--log-bin")) {
+        command.arg("--skip-log-bin");
+    }
+    if !options.iter().any(|option| option.starts_with("--port")) {
+        command.arg("--skip-networking");
+    }
+    if family == Family::MySql {
+        command.args(["--mysqlx=OFF", "--secure-file-priv=NULL"]);
+    }
+    command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 impl Drop for OwnServer {

@@ -1,0 +1,411 @@
+//! What can be said of a cell by reading alone: `check` says it, and `run` says it before anything is changed or timed.
+
+use std::collections::BTreeMap;
+
+use super::control::{Control, Flavour, named_global_status, word};
+use super::globals::same_value;
+use super::offer::Offer;
+use super::privileges::{self, Grants};
+use super::{is_on, unable};
+use crate::key::Storage;
+use crate::load::Method;
+use crate::plan::{Care, Cell, CurvePlan, Flush};
+use crate::target::Failure;
+use crate::target::Verdict;
+use crate::target::engines::Engine;
+use crate::units::{grouped, human_bytes};
+
+/// What a run does to its tables: without one of these it would fail late, or leave a table that it cannot drop.
+const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
+
+/// What a server says of itself, read once for a run.
+#[derive(Debug, Clone)]
+pub struct Preflight {
+    flavour: Flavour,
+    version: String,
+    user: String,
+    database: String,
+    care: Care,
+    /// The user's own CREATE TABLE template.
+    schema: Option<String>,
+    variables: BTreeMap<String, String>,
+    offer: Offer,
+    /// `None` where the server does not show them: then trying tells.
+    grants: Option<Grants>,
+    replicas: Replicas,
+    /// Connections of this user that the server allows, 0 for any number.
+    user_connections: u64,
+    /// Open at the time, ours included.
+    open_connections: u64,
+}
+
+/// The replicas of a server, as far as they can be seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Replicas {
+    /// Where they are.
+    pub seen: Vec<String>,
+    /// What this user would need to see them, if it may not.
+    pub hidden: Option<String>,
+}
+
+impl Preflight {
+    /// Reads everything. Nothing is changed.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn read(control: &mut Control, care: Care, schema: Option<String>) -> Result<Self, Failure> {
+        let variables = control.all_variables()?;
+        let place = control.access().place.clone();
+        let grants = Grants::read(control).ok();
+        let logs = variables.get("log_bin").is_some_and(|value| is_on(value));
+        let replicas = if logs { Replicas::read(control, grants.as_ref()) } else { Replicas::default() };
+        let user: Option<String> = control.first("SELECT CURRENT_USER()")?;
+        Ok(Self {
+            flavour: control.flavour,
+            version: control.version.clone(),
+            user: user.as_deref().map_or_else(|| format!("'{}'", place.user), quoted_account),
+            database: place.database,
+            care,
+            schema,
+            offer: Offer::read(control)?,
+            grants,
+            replicas,
+            user_connections: control.first("SELECT @@SESSION.max_user_connections").ok().flatten().unwrap_or(0),
+            open_connections: named_global_status(control, "Threads_connected").unwrap_or(1),
+            variables,
+        })
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.variables.get(name)?.parse().ok()
+    }
+
+    fn on(&self, name: &str) -> bool {
+        self.variables.get(name).is_some_and(|value| is_on(value))
+    }
+
+    /// Notes for the record of the server.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.takes_writes_from_all() {
+            notes.push("read_only is on: is this a replica?".into());
+        }
+        if self.on("log_bin") && self.care.skip_binlog {
+            notes.push("the binary log is on and this run's sessions do not write it (--skip-binlog)".into());
+        } else if self.on("log_bin") {
+            let sync = self.variables.get("sync_binlog").map_or("unknown", String::as_str);
+            notes.push(format!("the binary log is on (sync_binlog={sync}): it is part of what every commit costs"));
+            if !self.replicas.seen.is_empty() {
+                notes.push(format!("replicas are attached: {}", self.replicas.seen.join(", ")));
+            } else if let Some(privilege) = &self.replicas.hidden {
+                notes.push(format!("whether replicas are attached cannot be seen without {privilege}"));
+            }
+        }
+        if self.on("wsrep_on") {
+            let step = self.number("auto_increment_increment").unwrap_or(1);
+            notes.push(format!(
+                "Galera: every commit is certified by the cluster; auto_increment_increment={step}, so keys have gaps"
+            ));
+        }
+        if self.grants.as_ref().is_some_and(|grants| !grants.globally("PROCESS")) {
+            notes.push(
+                "without the PROCESS privilege other sessions cannot be seen, such as one that holds a lock".into(),
+            );
+        }
+        notes
+    }
+
+    fn takes_writes_from_all(&self) -> bool {
+        self.variables.get("read_only").is_none_or(|value| is_off(value))
+    }
+
+    /// Whether a curve can be run.
+    pub fn judge(&self, curve: &CurvePlan) -> Verdict {
+        let cell = &curve.cell;
+        if let Some(why) = unable(cell, self.flavour) {
+            return Verdict::Unable { why };
+        }
+        let prevented = self
+            .read_only()
+            .or_else(|| self.offer.missing(&cell.engine_entry))
+            .or_else(|| self.privileges())
+            .or_else(|| self.replicas())
+            .or_else(|| self.settings(cell))
+            .or_else(|| self.connections(cell))
+            .or_else(|| key_demanded(&cell.engine_entry, self.schema.as_deref()?, &self.variables));
+        if let Some(why) = prevented {
+            return Verdict::Prevented { why };
+        }
+        if cell.method == Method::LoadData && self.variables.get("local_infile").is_some_and(|value| !is_on(value)) {
+            let why = format!(
+                "local_infile is OFF on this server; switch it on with SET GLOBAL local_infile=1, which needs {}",
+                privileges::to_set_global(self.flavour, &self.version, "local_infile").join(" or ")
+            );
+            return Verdict::Prevented { why };
+        }
+        let notes = [self.memory(curve), self.binary_log(curve)];
+        Verdict::Runs { notes: notes.into_iter().flatten().collect() }
+    }
+
+    fn read_only(&self) -> Option<String> {
+        for name in ["super_read_only", "innodb_read_only"] {
+            if self.on(name) {
+                return Some(format!("{name} is ON: this server takes no writes (a replica?); load its primary"));
+            }
+        }
+        let past = privileges::to_write_read_only(self.flavour, &self.version);
+        let stopped = self.grants.as_ref().is_some_and(|grants| !grants.any_globally(&past));
+        (!self.takes_writes_from_all() && stopped).then(|| {
+            format!(
+                "read_only is on (a replica?) and user {} has no privilege to write all the same ({}); load the primary, or \
+                 SET GLOBAL read_only=0 here",
+                self.user,
+                past.join(" or ")
+            )
+        })
+    }
+
+    fn privileges(&self) -> Option<String> {
+        let grants = self.grants.as_ref()?;
+        let lacks: Vec<&str> =
+            NEEDED.into_iter().filter(|privilege| !grants.on_database(privilege, &self.database)).collect();
+        let database = self.database.replace('`', "``");
+        (!lacks.is_empty()).then(|| {
+            format!(
+                "user {} lacks {} on database {}: GRANT {} ON `{database}`.* TO {}",
+                self.user,
+                lacks.join(", "),
+                self.database,
+                NEEDED.join(", "),
+                self.user
+            )
+        })
+    }
+
+    fn replicas(&self) -> Option<String> {
+        if self.care.skip_binlog {
+            let needs = privileges::to_skip_binlog(self.flavour, &self.version);
+            return self.grants.as_ref().filter(|grants| !grants.any_globally(&needs)).map(|_| {
+                format!(
+                    "--skip-binlog: SET SESSION sql_log_bin=0 needs {}, which user {} has not",
+                    needs.join(" or "),
+                    self.user
+                )
+            });
+        }
+        (!self.replicas.seen.is_empty() && !self.care.allow_replication).then(|| {
+            format!(
+                "replicas are attached ({}) and would receive every row: give --allow-replication to load them too, or \
+                 --skip-binlog to keep the rows out of the binary log",
+                self.replicas.seen.join(", ")
+            )
+        })
+    }
+
+    fn settings(&self, cell: &Cell) -> Option<String> {
+        if let Some(variable) = needs_restart(cell) {
+            return Some(format!(
+                "{variable} counts only when the server starts: use --target scratch, or start the server with it and leave \
+                 it as it is here"
+            ));
+        }
+        for (name, value) in cell.variables() {
+            let Some(now) = self.variables.get(&name.to_ascii_lowercase()) else {
+                return Some(format!("this server has no variable {name}"));
+            };
+            let needs = privileges::to_set_global(self.flavour, &self.version, &name);
+            let lacks = self.grants.as_ref().is_some_and(|grants| !grants.any_globally(&needs));
+            if !same_value(now, &value) && lacks {
+                return Some(format!(
+                    "SET GLOBAL {name}={value} needs {}, which user {} has not ({name} is {now}): grant it, or use --flush as-is \
+                     (managed services often keep it to themselves)",
+                    needs.join(" or "),
+                    self.user
+                ));
+            }
+        }
+        None
+    }
+
+    fn connections(&self, cell: &Cell) -> Option<String> {
+        let wanted = u64::from(cell.connections) + 1;
+        let too_many = |limit: String| {
+            format!(
+                "{} loading connections and one for control are more than {limit}; give fewer with --connections",
+                cell.connections
+            )
+        };
+        if self.user_connections > 0 && wanted > self.user_connections {
+            return Some(too_many(format!("max_user_connections={} of user {}", self.user_connections, self.user)));
+        }
+        let most = self.number("max_connections").filter(|&most| most > 0)?;
+        let others = self.open_connections.saturating_sub(1);
+        if wanted > most {
+            return Some(too_many(format!("max_connections={most}")));
+        }
+        (wanted + others > most).then(|| {
+            too_many(format!("max_connections={most} leaves beside {others} connections that are open already"))
+        })
+    }
+
+    /// How many rows fit into a MEMORY table, where that is fewer than were asked for.
+    fn memory(&self, curve: &CurvePlan) -> Option<String> {
+        let engine = &curve.cell.engine_entry;
+        // What a row of another table takes is only known once it is there.
+        if !engine.name.eq_ignore_ascii_case("memory") || self.schema.is_some() {
+            return None;
+        }
+        let most = self.number("max_heap_table_size")?;
+        let row = memory_row_bytes(curve.cell.key.storage());
+        let fit = most / row;
+        (fit < curve.sizes.rows).then(|| {
+            format!(
+                "about {} of {} rows fit into max_heap_table_size={most} ({row} bytes each): the curve \
+                 ends there as full",
+                grouped(fit),
+                grouped(curve.sizes.rows)
+            )
+        })
+    }
+
+    fn binary_log(&self, curve: &CurvePlan) -> Option<String> {
+        if !self.on("log_bin") || self.care.skip_binlog {
+            return None;
+        }
+        let format = self.variables.get("binlog_format").map_or("ROW", String::as_str);
+        let bytes = logged_row_bytes(format, curve.cell.key.is_autoinc()).saturating_mul(curve.sizes.rows);
+        Some(format!(
+            "the binary log grows by about {} (binlog_format={format}; an estimate for the built-in tables)",
+            human_bytes(bytes)
+        ))
+    }
+}
+
+impl Replicas {
+    fn read(control: &mut Control, grants: Option<&Grants>) -> Self {
+        let listed = control.named_rows("SHOW REPLICAS").or_else(|_| control.named_rows("SHOW SLAVE HOSTS"));
+        let may_list = listed.is_ok();
+        let mut seen: Vec<String> = listed
+            .unwrap_or_default()
+            .iter()
+            .map(|row| match word(row, "host") {
+                host if host.is_empty() => format!("server id {}", word(row, "server_id")),
+                host => format!("{host}:{}", word(row, "port")),
+            })
+            .collect();
+        if seen.is_empty() {
+            // One that does not report itself still reads the log over a session.
+            let sessions = control.named_rows("SHOW PROCESSLIST").unwrap_or_default();
+            seen = sessions
+                .iter()
+                .filter(|row| word(row, "command").starts_with("Binlog Dump"))
+                .map(|row| word(row, "host"))
+                .collect();
+        }
+        let may_see = may_list || grants.is_none_or(|grants| grants.globally("PROCESS"));
+        let privilege = match control.flavour {
+            Flavour::MariaDb => "REPLICATION MASTER ADMIN or PROCESS",
+            Flavour::MySql => "REPLICATION SLAVE or PROCESS",
+        };
+        Self { seen, hidden: (!may_see).then(|| privilege.to_owned()) }
+    }
+}
+
+/// A variable of the cell that the engine table knows to count only when the server starts.
+fn needs_restart(cell: &Cell) -> Option<&str> {
+    let engine = &cell.engine_entry;
+    let knob = engine.flush.as_ref().filter(|knob| !knob.dynamic && matches!(cell.flush, Flush::Level(_)));
+    let cache = engine.cache.as_ref().filter(|cache| !cache.dynamic && cell.cache_bytes.is_some());
+    knob.map(|knob| knob.variable.as_str()).or(cache.map(|cache| cache.variable.as_str()))
+}
+
+/// `user@host` of CURRENT_USER(), quoted as GRANT wants it.
+fn quoted_account(account: &str) -> String {
+    let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
+    format!("'{}'@'{}'", user.replace('\'', "''"), host.replace('\'', "''"))
+}
+
+fn is_off(value: &str) -> bool {
+    same_value(value, "OFF")
+}
+
+/// Bytes of a row of the built-in tables in a MEMORY table, as the engine reckons: the record with its deletion mark,
+/// rounded up to 8, and three words for each (hash) index.
+fn memory_row_bytes(key: Option<Storage>) -> u64 {
+    const HASH_ENTRY: u64 = 24;
+    let (record, indexes) = match key {
+        // id, id2, id3 and the bits of NULL.
+        None => (1 + 8 + 4 + 4, 2),
+        Some(storage) => {
+            let uuid = match storage {
+                Storage::Char32 => 32,
+                Storage::Char36 => 36,
+                Storage::Binary16 | Storage::Native => 16,
+            };
+            // mail is VARCHAR(60) and takes its full width.
+            (1 + uuid + 4 + 4 + 61, 1)
+        }
+    };
+    (record + 1_u64).next_multiple_of(8) + indexes * HASH_ENTRY
+}
+
+/// Bytes of a row of the built-in tables in the binary log.
+fn logged_row_bytes(format: &str, autoinc: bool) -> u64 {
+    match (format.eq_ignore_ascii_case("row"), autoinc) {
+        (true, true) => 18,
+        (true, false) => 76,
+        // The text of the statement.
+        (false, true) => 24,
+        (false, false) => 92,
+    }
+}
+
+/// Whether a key of its own stands in a CREATE TABLE template; servers may demand one.
+fn has_primary_key(template: &str) -> bool {
+    let words: Vec<String> = template
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .collect();
+    words.windows(2).any(|pair| pair[0] == "PRIMARY" && pair[1] == "KEY")
+}
+
+/// What a server that demands primary keys says to a template without one.
+fn key_demanded(engine: &Engine, template: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+    let demands = |name: &str| variables.get(name).is_some_and(|value| is_on(value));
+    let by = if demands("sql_require_primary_key") {
+        "sql_require_primary_key"
+    } else if demands("innodb_force_primary_key") && engine.name.eq_ignore_ascii_case("innodb") {
+        "innodb_force_primary_key"
+    } else {
+        return None;
+    };
+    (!has_primary_key(template)).then(|| {
+        format!("{by} is ON: this server takes no table without a primary key; write PRIMARY KEY into the CREATE TABLE of --schema")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_primary_key_is_found_in_a_template_however_it_is_written() {
+        assert!(has_primary_key("CREATE TABLE {table} (id INT\nprimary   key)"));
+        assert!(has_primary_key("CREATE TABLE {table} (id INT, PRIMARY KEY(id))"));
+        assert!(!has_primary_key("CREATE TABLE {table} (id INT, KEY (id)) -- no primary"));
+    }
+
+    #[test]
+    fn accounts_are_quoted_for_grant() {
+        assert_eq!(quoted_account("me@10.0.0.%"), "'me'@'10.0.0.%'");
+        assert_eq!(quoted_account("o'x@h"), "'o''x'@'h'");
+    }
+
+    #[test]
+    fn rows_of_memory_tables_are_reckoned_as_the_engine_does() {
+        assert_eq!(memory_row_bytes(None), 24 + 48);
+        assert_eq!(memory_row_bytes(Some(Storage::Char32)), 104 + 24);
+        assert_eq!(memory_row_bytes(Some(Storage::Binary16)), 88 + 24);
+    }
+}
