@@ -121,7 +121,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
     pub commit_rows: Option<u64>,
 
-    /// Loading connections, as a comma list. 8; SQLite: 1
+    /// Loading connections, as a comma list. 8; engines that take one only (SQLite, ARCHIVE): 1
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_count, allow_negative_numbers = true)]
     pub connections: Vec<u32>,
 

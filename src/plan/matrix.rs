@@ -124,10 +124,10 @@ struct Axes {
 impl Axes {
     /// Every cell of one engine on one target.
     fn cells(&self, args: &cli::RunArgs, index: usize, target: &TargetSpec, word: &str, entry: &Engine) -> Vec<Cell> {
-        let connections = match (args.connections.is_empty(), &target.place) {
+        let connections = match (args.connections.is_empty(), entry.can.several_connections) {
             (false, _) => args.connections.clone(),
-            (true, Place::Sqlite { .. }) => vec![1],
-            (true, _) => vec![8],
+            (true, false) => vec![1],
+            (true, true) => vec![8],
         };
         let mut cells = Vec::new();
         for &key in &self.keys {
