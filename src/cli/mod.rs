@@ -1,5 +1,8 @@
 //! The words a user may type. Nothing here has a side effect; what the words mean is [`crate::plan`]'s business.
 
+// The doc comments here are the help text of the program: their brackets are no links.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 pub mod access;
 
 use std::path::PathBuf;
