@@ -167,13 +167,17 @@ mod tests {
         let args = AccessArgs { defaults_file: Some(options), ..AccessArgs::default() };
         let login = Login::read(&args).unwrap();
         assert_eq!(login.options.password.as_ref().unwrap().reveal(), Some("from options"));
+        // Whatever the umask of whoever runs the test.
+        std::fs::set_permissions(&password, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         let args = AccessArgs { password_file: Some(password), ..args };
         let login = Login::read(&args).unwrap();
         assert_eq!(login.secret(Secret::default(), &place()).unwrap().reveal(), Some("from file"));
         let in_url = Secret::new(Some("from url".into()));
         assert_eq!(login.secret(in_url, &place()).unwrap().reveal(), Some("from url"));
         assert!(login.notes.iter().any(|note| note.contains("chmod 600")), "{:?}", login.notes);
-        assert!(!format!("{login:?}").contains("from"), "{login:?}");
+        for secret in ["from file", "from options", "from url"] {
+            assert!(!format!("{login:?}").contains(secret), "{login:?}");
+        }
     }
 
     #[test]
