@@ -167,6 +167,7 @@ mod tests {
         let args = AccessArgs { defaults_file: Some(options), ..AccessArgs::default() };
         let login = Login::read(&args).unwrap();
         assert_eq!(login.options.password.as_ref().unwrap().reveal(), Some("from options"));
+        std::fs::set_permissions(&password, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         let args = AccessArgs { password_file: Some(password), ..args };
         let login = Login::read(&args).unwrap();
         assert_eq!(login.secret(Secret::default(), &place()).unwrap().reveal(), Some("from file"));

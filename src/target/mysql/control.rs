@@ -49,8 +49,11 @@ pub struct Control {
     access: Access,
     conn: Conn,
     socket: SocketHandle,
-    /// Since when it is broken: it did not answer, and is opened again before the next use.
-    broken: Option<Instant>,
+    /// Set when it was lost: it is opened again before the next use.
+    broken: bool,
+    /// Since when the server has not answered, if it was lost by that. A connection that was closed is opened again at
+    /// once: the server is there, and what was changed on it is to be put back.
+    silent: Option<Instant>,
     /// Which family.
     pub flavour: Flavour,
     /// Version as the server prints it.
@@ -72,7 +75,8 @@ impl Control {
     /// See [`Access::connect`].
     pub fn open(access: Access) -> Result<Self, Failure> {
         let (conn, socket) = open_connection(&access)?;
-        let mut control = Self { access, conn, socket, broken: None, flavour: Flavour::MySql, version: String::new() };
+        let mut control =
+            Self { access, conn, socket, broken: false, silent: None, flavour: Flavour::MySql, version: String::new() };
         control.version = control.first::<String>("SELECT VERSION()")?.unwrap_or_default();
         let comment = control.first::<String>("SELECT @@version_comment")?.unwrap_or_default();
         let all = format!("{} {comment}", control.version).to_ascii_lowercase();
@@ -93,28 +97,35 @@ impl Control {
     }
 
     fn call<T>(&mut self, limit: Duration, call: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> Result<T, Failure> {
-        if let Some(since) = self.broken {
-            if since.elapsed() < SILENCE {
+        if self.broken {
+            if self.silent.is_some_and(|since| since.elapsed() < SILENCE) {
                 return Err(Failure {
                     kind: FailureKind::Lost,
                     code: None,
                     message: "the server did not answer a moment ago".into(),
                 });
             }
-            let (conn, socket) = open_connection(&self.access).inspect_err(|_| self.broken = Some(Instant::now()))?;
-            (self.conn, self.socket, self.broken) = (conn, socket, None);
+            let (conn, socket) = open_connection(&self.access).inspect_err(|_| self.silent = Some(Instant::now()))?;
+            (self.conn, self.socket, self.broken, self.silent) = (conn, socket, false, None);
         }
         self.socket.set_timeout(Some(limit));
+        let asked = Instant::now();
         let result = call(&mut self.conn).map_err(failure);
         match result {
             Err(failure) if failure.kind == FailureKind::Lost => {
                 // A driver that lost its place in the conversation cannot go on, even if the server can.
-                self.broken = Some(Instant::now());
+                self.broken = true;
+                self.silent = (asked.elapsed() >= limit.mul_f64(0.9)).then(Instant::now);
                 self.socket.shutdown();
                 Err(failure)
             }
             other => other,
         }
+    }
+
+    /// Tries the server again with the next use even if it was silent a moment ago: for what must not be left undone.
+    pub fn insist(&mut self) {
+        self.silent = None;
     }
 
     /// Runs a statement without a result.
@@ -211,7 +222,7 @@ impl Control {
     /// Ends the running statement of a session. Errors mean that there is nothing left to end, or that the server does
     /// not answer; the caller closes the socket either way.
     pub fn kill(&mut self, id: u64) {
-        if self.broken.is_some() {
+        if self.silent.is_some() {
             // The server was silent a moment ago: another five seconds for each session would be too many.
             return;
         }

@@ -221,6 +221,9 @@ impl Target for MysqlTarget {
 
     fn finish(&mut self) -> Result<(), Error> {
         // A last attempt at what could not be put back before.
+        if let Some(control) = &self.control {
+            lock(control).insist();
+        }
         let restored = self.globals.take().map_or(Ok(()), |globals| lock_globals(&globals).restore().map(|_| ()));
         self.control = None;
         restored.map_err(|failure| {
