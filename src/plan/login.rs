@@ -174,7 +174,7 @@ mod tests {
         let in_url = Secret::new(Some("from url".into()));
         assert_eq!(login.secret(in_url, &place()).unwrap().reveal(), Some("from url"));
         assert!(login.notes.iter().any(|note| note.contains("chmod 600")), "{:?}", login.notes);
-        assert!(!format!("{login:?}").contains("from"), "{login:?}");
+        assert!(!format!("{login:?}").contains("from file") && !format!("{login:?}").contains("from options"));
     }
 
     #[test]
