@@ -16,7 +16,7 @@ pub struct AccessArgs {
     #[arg(long, conflicts_with = "password_file")]
     pub ask_password: bool,
 
-    /// Option file as the stock clients read it (groups [client] and [rowcliff]: user, password, host, port, socket).
+    /// Option file as the stock clients read it (groups client and rowcliff: user, password, host, port, socket).
     /// ~/.my.cnf
     #[arg(long, value_name = "FILE")]
     pub defaults_file: Option<PathBuf>,
