@@ -154,6 +154,7 @@ fn word(curves: &[Named<'_>], curve: &Named<'_>, part: Part) -> String {
     let value = value(curve, part);
     match part {
         _ if value.is_empty() => value,
+        Part::Target => target_word(curves, &value),
         Part::Key => key_word(curves, &value),
         Part::Flush => match value.as_str() {
             "none" => String::new(),
@@ -169,6 +170,22 @@ fn word(curves: &[Named<'_>], curve: &Named<'_>, part: Part) -> String {
         Part::Repeat => format!("#{value}"),
         _ => value,
     }
+}
+
+/// A target by its last part (a server binary, a host, a file), where that tells the targets apart.
+fn target_word(curves: &[Named<'_>], target: &str) -> String {
+    let targets: HashSet<&str> = curves.iter().map(|curve| curve.labels.target.as_str()).collect();
+    let short: HashSet<&str> = targets.iter().map(|target| last_part(target)).collect();
+    if short.len() == targets.len() { last_part(target).to_owned() } else { target.to_owned() }
+}
+
+/// `mariadbd` of `scratch:/usr/sbin/mariadbd`, `db:3306` of `mysql://me@db:3306/test`, `t.db` of `sqlite:/data/t.db`.
+fn last_part(target: &str) -> &str {
+    if let Some((_, rest)) = target.split_once("://") {
+        let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+        return authority.rsplit('@').next().unwrap_or(authority);
+    }
+    target.split_once(":/").map_or(target, |_| target.rsplit('/').next().unwrap_or(target))
 }
 
 fn key_word(curves: &[Named<'_>], key: &str) -> String {
@@ -273,7 +290,7 @@ mod tests {
         let there = Labels { target: "mysql://other".into(), ..here.clone() };
         let sqlite = Labels { target: "sqlite".into(), engine: "sqlite".into(), ..here.clone() };
         assert_eq!(names(&[here.clone(), sqlite]), ["innodb", "sqlite"]);
-        assert_eq!(names(&[here.clone(), there]), ["mysql://db innodb autoinc", "mysql://other innodb autoinc"]);
+        assert_eq!(names(&[here.clone(), there]), ["db innodb autoinc", "other innodb autoinc"]);
         let uuid = labels("innodb", "uuid4:char32", "1");
         let runs = [(&here, "a"), (&uuid, "b")].map(|(labels, run)| Named { labels, repeat: Some(1), run });
         assert_eq!(short_names(&runs), ["autoinc", "uuid4"]);
@@ -292,5 +309,30 @@ mod tests {
         let all = [labels("innodb", "uuid4:char32", "1"), labels("innodb", "autoinc", "1")];
         let named: Vec<Named<'_>> = all.iter().map(|labels| Named { labels, repeat: None, run: "run" }).collect();
         assert_eq!(common_words(&named), ["innodb", "flush 1", "insert", "8 connections"]);
+    }
+
+    #[test]
+    fn targets_are_named_by_their_last_part_where_that_tells_them_apart() {
+        let named = |targets: &[&str]| {
+            let labels: Vec<Labels> = targets
+                .iter()
+                .map(|target| Labels {
+                    target: (*target).into(),
+                    engine: "innodb".into(),
+                    key: "autoinc".into(),
+                    ..Labels::default()
+                })
+                .collect();
+            let curves: Vec<Named<'_>> =
+                labels.iter().map(|labels| Named { labels, repeat: Some(1), run: "r" }).collect();
+            short_names(&curves)
+        };
+        let binaries = named(&["scratch:/usr/sbin/mariadbd", "scratch:/opt/mysql/bin/mysqld"]);
+        assert!(binaries[0].contains("mariadbd") && !binaries[0].contains('/'), "{binaries:?}");
+        let hosts = named(&["mysql://me@a:3306/test", "mysql://me@b:3306/test"]);
+        assert!(hosts[0].contains("a:3306") && !hosts[0].contains("me@"), "{hosts:?}");
+        // The same server twice by two sockets: only the whole tells.
+        let sockets = named(&["mysql://me@localhost/t?socket=/a/s", "mysql://me@localhost/t?socket=/b/s"]);
+        assert!(sockets[0].contains("/a/s") && sockets[1].contains("/b/s"), "{sockets:?}");
     }
 }

@@ -17,7 +17,7 @@ const LINES: usize = 20;
 /// A curve of up to this many batches is not long: leaving out a few lines would save nothing.
 const WHOLE: usize = 25;
 /// Columns of a curve's name in the summary.
-const NAME_COLUMNS: usize = 36;
+const NAME_COLUMNS: usize = 52;
 /// What stands where a figure is not known.
 const UNKNOWN: &str = "-";
 
