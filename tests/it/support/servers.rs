@@ -1,5 +1,6 @@
 //! The private servers that `tests/run.sh` starts, and servers of a test's own.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -45,7 +46,8 @@ fn promised(family: Family, what: &str) -> Option<PathBuf> {
         "{name} is not set, and {} is required",
         family.word()
     );
-    eprintln!("left out: no {} server ({name} is not set; run tests/run.sh)", family.word());
+    // Past the capture of the test harness, which would swallow it.
+    let _ = writeln!(std::io::stderr(), "left out: no {} server ({name} is not set; run tests/run.sh)", family.word());
     None
 }
 
