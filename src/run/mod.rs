@@ -8,7 +8,6 @@ pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
-pub mod journal;
 pub mod loading;
 pub mod patience;
 pub mod stop;

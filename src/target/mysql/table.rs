@@ -192,7 +192,7 @@ impl Table for MysqlTable {
             }
             if Instant::now() > deadline {
                 return Err(Failure::fatal(format!(
-                    "session {} does not end (a long rollback?); end it at the server and run `rowcliff resume`",
+                    "session {} does not end (a long rollback?); end it at the server",
                     alive[0]
                 )));
             }
