@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use super::clock::Clock;
 use super::workers::{Crew, Piece, Watch, Window, new_histogram};
 use crate::load::{Encode, Statement};
-use crate::rows::parallel_map;
+use crate::rows::{parallel_map, split_range};
 use crate::target::Failure;
 
 /// How a batch is cut. All figures are what is really used.
@@ -174,7 +174,7 @@ fn worst(first: Option<Failure>, second: Option<Failure>) -> Option<Failure> {
 /// Where whole transactions fit into a window, idle workers take them as they come. A transaction that does not fit is
 /// cut itself: each worker holds one open, and the windows carry the next part of each.
 fn windows(rows: Range<u64>, cut: Cut) -> Vec<Vec<Outline>> {
-    let transactions: Vec<Range<u64>> = chunks(rows, cut.commit_rows).collect();
+    let transactions: Vec<Range<u64>> = split_range(rows, cut.commit_rows);
     let at_once = (cut.window_rows / cut.commit_rows).max(1);
     let wanted = cut.connections.min(transactions.len() as u64);
     if at_once >= wanted && cut.window_rows >= cut.commit_rows {
@@ -189,7 +189,7 @@ fn windows(rows: Range<u64>, cut: Cut) -> Vec<Vec<Outline>> {
     let part_rows = statements_at_once * cut.statement_rows;
     let mut all = Vec::new();
     for wave in transactions.chunks(usize::try_from(cut.connections).unwrap_or(usize::MAX).max(1)) {
-        let parts: Vec<Vec<Range<u64>>> = wave.iter().map(|t| chunks(t.clone(), part_rows).collect()).collect();
+        let parts: Vec<Vec<Range<u64>>> = wave.iter().map(|t| split_range(t.clone(), part_rows)).collect();
         for part in 0..parts.iter().map(Vec::len).max().unwrap_or(0) {
             all.push(
                 wave.iter()
@@ -205,18 +205,9 @@ fn windows(rows: Range<u64>, cut: Cut) -> Vec<Vec<Outline>> {
     all
 }
 
-fn chunks(rows: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
-    let end = rows.end;
-    let size = size.max(1);
-    (0..(end - rows.start).div_ceil(size)).map(move |index| {
-        let start = rows.start + index * size;
-        start..end.min(start + size)
-    })
-}
-
 fn encode(outlines: Vec<Outline>, cut: Cut, encoder: &Arc<dyn Encode>) -> Window {
     let ranges: Vec<Vec<Range<u64>>> =
-        outlines.iter().map(|outline| chunks(outline.rows.clone(), cut.statement_rows).collect()).collect();
+        outlines.iter().map(|outline| split_range(outline.rows.clone(), cut.statement_rows)).collect();
     let flat: Vec<Range<u64>> = ranges.iter().flatten().cloned().collect();
     let mut bodies =
         parallel_map(flat, |rows| Statement { rows: rows.clone(), body: encoder.encode(rows) }).into_iter();
