@@ -14,6 +14,7 @@ pub mod settings;
 pub mod settle;
 pub mod socket;
 pub mod table;
+pub mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

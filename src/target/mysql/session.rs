@@ -10,6 +10,7 @@ use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
 use super::control::{SharedControl, lock, named};
 use super::errors::failure;
 use super::socket::SocketHandle;
+use super::wire::Wire;
 use crate::load::Body;
 use crate::target::{Accepted, Canceller, Failure, FailureKind, Session};
 
@@ -21,6 +22,8 @@ pub struct MysqlSession {
     conn: Conn,
     id: u64,
     socket: Arc<SocketHandle>,
+    /// The shorter way of text statements, over a plain Unix socket.
+    wire: Option<Wire>,
     control: SharedControl,
     /// Prepared statements, by the address of their text: each text is made once for a curve.
     prepared: HashMap<usize, Statement>,
@@ -38,7 +41,9 @@ impl MysqlSession {
             writer.write_all(&bytes)
         })));
         let id = u64::from(conn.connection_id());
-        Self { conn, id, socket: Arc::new(socket), control, prepared: HashMap::new(), infile }
+        let socket = Arc::new(socket);
+        let wire = socket.is_unix().then(|| Wire::new(Arc::clone(&socket)));
+        Self { conn, id, socket, wire, control, prepared: HashMap::new(), infile }
     }
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
@@ -60,9 +65,8 @@ impl MysqlSession {
     ///
     /// A Warning or an Error fails the batch, so what reading it costs is in no result. A Note is read for each statement
     /// that bears one: one short round trip.
-    fn accepted(&mut self) -> Result<Accepted, Failure> {
-        let rows = self.conn.affected_rows();
-        if self.conn.warnings() == 0 {
+    fn accepted(&mut self, rows: u64, warnings: u16) -> Result<Accepted, Failure> {
+        if warnings == 0 {
             return Ok(Accepted { rows, note: None });
         }
         let warnings: Vec<Row> = self.conn.query("SHOW WARNINGS").map_err(failure)?;
@@ -98,7 +102,13 @@ impl Session for MysqlSession {
 
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
         match body {
-            Body::Text(sql) => self.conn.query_drop(sql).map_err(failure)?,
+            Body::Text(sql) => match &mut self.wire {
+                Some(wire) if Wire::takes(sql) => {
+                    let answer = wire.query(sql).map_err(failure)?;
+                    return self.accepted(answer.affected_rows, answer.warnings);
+                }
+                _ => self.conn.query_drop(sql).map_err(failure)?,
+            },
             Body::Params { sql, values } => {
                 let statement = self.statement(sql)?;
                 self.conn.exec_drop(&statement, Params::Positional(std::mem::take(values))).map_err(failure)?;
@@ -118,7 +128,7 @@ impl Session for MysqlSession {
             }
             Body::Values { .. } => return Err(Failure::fatal("values bound in process are for SQLite")),
         }
-        self.accepted()
+        self.accepted(self.conn.affected_rows(), self.conn.warnings())
     }
 
     fn commit(&mut self) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The socket below a connection: its own handle, so that another thread can bound or end a read.
 
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use mysql::Conn;
@@ -10,6 +10,12 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 /// hit a descriptor that somebody else got meanwhile.
 #[derive(Debug)]
 pub struct SocketHandle(OwnedFd);
+
+impl From<OwnedFd> for SocketHandle {
+    fn from(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+}
 
 impl SocketHandle {
     /// Duplicates the socket of a connection.
@@ -21,6 +27,17 @@ impl SocketHandle {
         // SAFETY: the descriptor belongs to `conn`, which outlives the borrow: it is duplicated within this statement.
         let owned = unsafe { BorrowedFd::borrow_raw(conn.as_raw_fd()) }.try_clone_to_owned()?;
         Ok(Self(owned))
+    }
+
+    /// The descriptor, for whoever reads and writes past the driver.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Whether it is a Unix socket, whose bytes the driver neither encrypts nor compresses.
+    pub fn is_unix(&self) -> bool {
+        rustix::net::getsockname(&self.0)
+            .is_ok_and(|address| address.address_family() == rustix::net::AddressFamily::UNIX)
     }
 
     /// Bounds every read and write from now on; `None` waits for ever.
