@@ -61,7 +61,7 @@ pub enum Error {
         unrestored: String,
     },
     /// Results could not be saved.
-    #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there, and start again with another --out", path = path.display())]
+    #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there, then `rowcliff resume` goes on", path = path.display())]
     Results {
         /// The file.
         path: PathBuf,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
-use rowcliff::commands::{Output, check, clean, engines, plot, restore, run, show};
+use rowcliff::commands::{Output, check, clean, engines, plot, restore, resume, run, show, status};
 use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
 
@@ -17,6 +17,8 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => run::run(args, &words.shown),
         Command::Check(args) => check::run(args),
+        Command::Resume(args) => resume::run(args, &words.shown),
+        Command::Status(args) => status::run(args),
         Command::Show(args) => show::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Clean(args) => clean::run(args),

@@ -2,9 +2,11 @@
 
 pub mod baseline;
 pub mod curves;
+pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
 pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};
+pub use time_left::time_left;
 
 /// The median; the mean of the two in the middle when their number is even. `None` of nothing.
 ///

@@ -4,12 +4,14 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod access;
+pub mod lifecycle;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use access::{AccessArgs, ReplicationArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lifecycle::{ResumeArgs, StatusArgs};
 
 use crate::units;
 
@@ -31,6 +33,10 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Connect, read only, and print what `run` with the same options would do
     Check(Box<RunArgs>),
+    /// Go on with a run that was interrupted, killed or failed
+    Resume(ResumeArgs),
+    /// Say where a run stands, from its files, at any time
+    Status(StatusArgs),
     /// Print the curves of one or several runs as tables
     Show(ShowArgs),
     /// Draw the curves of one or several runs
@@ -171,6 +177,10 @@ pub struct RunArgs {
     /// Directory of the run; it must be new or empty. rowcliff-runs/UTC-DATE-TIME
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// Go on with the run in --out when there is one, for schedulers that repeat a command
+    #[arg(long = "continue", requires = "out")]
+    pub go_on: bool,
 
     /// Keep the tables of completed curves
     #[arg(long)]

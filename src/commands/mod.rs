@@ -5,8 +5,10 @@ pub mod clean;
 pub mod engines;
 pub mod plot;
 pub mod restore;
+pub mod resume;
 pub mod run;
 pub mod show;
+pub mod status;
 
 use crate::error::exit;
 

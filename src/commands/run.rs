@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Output;
+use super::{Output, resume};
 use crate::cli::RunArgs;
 use crate::error::Error;
 use crate::observe::environment;
-use crate::plan::{self, Place, Plan, TargetSpec};
-use crate::record::{Outcome, RunRecord, RunState};
+use crate::plan::{self, Place, Plan, Protection, Secret, TargetSpec};
+use crate::record::store::RUN_FILE;
+use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
-use crate::run::{Event, Interrupt, RunDirectory, Runner, Summary, SystemClock};
+use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
 use crate::target::engines::EngineTable;
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
@@ -21,39 +22,86 @@ use crate::target::registry::{self, Opening};
 /// # Errors
 /// Wrong usage, nothing could be reached, or results could not be saved.
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
-    let interrupt = Interrupt::from_signals()
-        .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
     let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
     let mut reporter = progress::reporter(args.quiet);
     for note in &resolved.notes {
         reporter.report(&Event::Note(note));
     }
-    let directory = RunDirectory::create(&out_directory(args))?;
-    let path = directory.path().to_owned();
-    let signals = interrupt.clone();
-    let opening = Opening {
+    let out = out_directory(args);
+    if args.go_on && out.join(RUN_FILE).exists() {
+        resume::same_plan(&out, &resolved.plan)?;
+        let words = resume::Words {
+            plan: &resolved.plan,
+            secrets: &resolved.secrets,
+            protection: &resolved.protection,
+            start_again: false,
+            command_line,
+        };
+        return resume::go_on(&out, &words, reporter.as_mut());
+    }
+    execute(Job {
         plan: &resolved.plan,
         secrets: &resolved.secrets,
         protection: &resolved.protection,
+        directory: RunDirectory::create(&out)?,
+        past: None,
+        reporter: reporter.as_mut(),
+        command_line,
+    })
+}
+
+/// A run that can begin, or go on.
+pub(super) struct Job<'a> {
+    /// What is to be done.
+    pub plan: &'a Plan,
+    /// The password of each target.
+    pub secrets: &'a [Secret],
+    /// How connections are protected.
+    pub protection: &'a Protection,
+    /// Where it is recorded.
+    pub directory: RunDirectory,
+    /// What an earlier process left of it.
+    pub past: Option<Past>,
+    /// Who is told.
+    pub reporter: &'a mut dyn Reporter,
+    /// As typed, secrets masked.
+    pub command_line: &'a [String],
+}
+
+/// Runs what there is to run, draws it, and says what came of it.
+///
+/// # Errors
+/// Nothing could be reached, or results could not be saved.
+pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
+    let Job { plan, secrets, protection, directory, past, reporter, command_line } = job;
+    let interrupt = Interrupt::from_signals()
+        .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
+    let path = directory.path().to_owned();
+    let signals = interrupt.clone();
+    let opening = Opening {
+        plan,
+        secrets,
+        protection,
         mode: Mode::MayChange,
         directory: &path,
         asked_to_end: Arc::new(move || signals.is_asked()),
     };
     let targets = registry::open(&opening)?;
     let runner = Runner {
-        plan: &resolved.plan,
+        plan,
         targets,
         clock: Arc::new(SystemClock::new()),
         started: std::time::Duration::ZERO,
         interrupt,
-        environment: environment::observe(&data_directory(&resolved.plan, &path)),
+        environment: environment::observe(&data_directory(plan, &path)),
         directory,
-        reporter: reporter.as_mut(),
+        reporter,
         command_line: command_line.to_vec(),
-        run_id: crate::run::new_run_id(),
+        run_id: past.as_ref().map_or_else(crate::run::new_run_id, |past| past.record.run_id.clone()),
+        past,
     };
     let summary = runner.execute()?;
-    Ok(closing(&summary, &path, &resolved.plan))
+    Ok(closing(&summary, &path, plan))
 }
 
 /// Where data is written, when that is on this machine: its file system is part of the result.
@@ -135,6 +183,10 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
             let place = curve.variables.get("datadir").filter(|_| plan.targets.iter().any(|spec| is_scratch(&spec)));
             let place = place.map_or_else(String::new, |data| format!(", in {data}"));
             lines.push(format!("table {table} of {} is kept, with {rows} recorded rows{place}", curve.curve));
+        }
+        let is_open = |curve: &&CurveRecord| matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. });
+        if record.state == RunState::Interrupted || kept.iter().any(is_open) {
+            lines.push(format!("go on with: rowcliff resume {}", directory.display()));
         }
         if !kept.is_empty() {
             lines.push(format!("drop it with: rowcliff clean {}", directory.display()));

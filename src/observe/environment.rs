@@ -15,7 +15,7 @@ pub fn observe(directory: &Path) -> Environment {
     };
     let mount = mount_of(directory);
     Environment {
-        host: word(uname.nodename()),
+        host: host(),
         kernel,
         cpu_model: proc_value("/proc/cpuinfo", "model name"),
         cpu_cores: std::thread::available_parallelism().ok().map(|cores| cores.get() as u64),
@@ -26,6 +26,11 @@ pub fn observe(directory: &Path) -> Environment {
         device: mount.map(|mount| mount.0),
         free_bytes: free_bytes(directory),
     }
+}
+
+/// The name of this machine.
+pub fn host() -> Option<String> {
+    rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
 }
 
 /// Bytes that an ordinary user can still write below `directory`.

@@ -158,7 +158,7 @@ fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secr
     let mut specs: Vec<TargetSpec> = Vec::new();
     let mut secrets = Vec::new();
     for word in words {
-        let (place, secret) = place::parse_with(word, &login.options)?;
+        let (mut place, secret) = place::parse_with(word, &login.options)?;
         let label = match &place {
             Place::Sqlite { path: None } => "sqlite".to_owned(),
             Place::Sqlite { path: Some(path) } => format!("sqlite:{}", path.display()),
@@ -166,6 +166,10 @@ fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secr
             Place::Scratch { binary: Some(binary) } => format!("scratch:{}", binary.display()),
             Place::Server(server) => server.url(),
         };
+        if let Place::Sqlite { path: Some(path) } = &mut place {
+            // A run may be gone on with from another directory.
+            *path = settings::absolute(path)?;
+        }
         if specs.iter().any(|spec| spec.label == label) {
             return Err(Error::usage(
                 "--target",

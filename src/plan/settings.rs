@@ -147,7 +147,7 @@ fn name_and_value(word: &str) -> Option<Setting> {
     (is_variable_name(&name) && !value.is_empty()).then(|| (name, value.to_owned()))
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|error| Error::file(path, error, "give another path"))
 }
 

@@ -26,6 +26,12 @@ pub struct RunRecord {
     pub finished_at: Option<String>,
     /// Where the run stands.
     pub state: RunState,
+    /// The process that writes it, or wrote it last.
+    #[serde(default)]
+    pub process_id: Option<u32>,
+    /// The command lines that went on with it, secrets masked.
+    #[serde(default)]
+    pub resumed_by: Vec<ResumedBy>,
     /// The resolved plan, as `plan` wrote it: what resume needs to go on.
     pub plan: serde_json::Value,
     /// The machine.
@@ -34,6 +40,15 @@ pub struct RunRecord {
     pub targets: BTreeMap<String, TargetRecord>,
     /// Every curve of the plan, the skipped ones too, in the order of the plan.
     pub curves: Vec<CurveRecord>,
+}
+
+/// A later command that went on with a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResumedBy {
+    /// When, UTC, RFC 3339.
+    pub at: String,
+    /// As typed, secrets masked.
+    pub command_line: Vec<String>,
 }
 
 /// Where a run stands.
@@ -144,6 +159,26 @@ pub struct CurveRecord {
     pub finished_at: Option<String>,
     /// What a reader should know beside the figures.
     pub notes: Vec<String>,
+    /// Where it was gone on with after something had ended it.
+    #[serde(default)]
+    pub resumptions: Vec<Resumption>,
+}
+
+/// A curve that was gone on with.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// When, UTC, RFC 3339.
+    pub at: String,
+    /// The first batch that was loaded after it.
+    pub from_batch: u64,
+    /// Rows of an unfinished batch that were removed.
+    pub removed_rows: u64,
+    /// Rows of recorded batches that were not in the table any more.
+    pub lost_rows: u64,
+    /// The recorded batches that had lost rows: their lines are in `lost.csv`.
+    pub lost_batches: u64,
+    /// The table itself was gone.
+    pub started_again: bool,
 }
 
 /// A batch that was not finished.

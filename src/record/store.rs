@@ -13,6 +13,9 @@ pub const BATCHES_FILE: &str = "batches.csv";
 /// Name of the record of a run in its directory.
 pub const RUN_FILE: &str = "run.json";
 
+/// Name of the file of samples whose rows a server lost after it had acknowledged them.
+pub const LOST_FILE: &str = "lost.csv";
+
 /// Held locked by the rowcliff that writes a run.
 pub const LOCK_FILE: &str = "lock";
 
@@ -193,6 +196,26 @@ pub fn parse_batches(text: &[u8], path: &Path) -> io::Result<Samples> {
         });
     }
     Ok(out)
+}
+
+/// Moves samples from `batches.csv` to `lost.csv`, which has the same columns. A crash in between leaves them in both, never
+/// in neither.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn move_lost(directory: &Path, is_lost: impl Fn(&Sample) -> bool) -> io::Result<()> {
+    let path = directory.join(BATCHES_FILE);
+    let (lost, kept): (Vec<Sample>, Vec<Sample>) = read_batches(&path)?.samples.into_iter().partition(is_lost);
+    let mut file = CsvAppender::open(&directory.join(LOST_FILE))?;
+    for sample in &lost {
+        file.append(sample)?;
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for sample in &kept {
+        writer.serialize(sample).map_err(io::Error::other)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+    replace_file(&path, &bytes)
 }
 
 /// Why a sample cannot be a measurement, if it cannot.

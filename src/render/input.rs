@@ -167,6 +167,8 @@ mod tests {
             started_at: "2026-11-30T00:00:00Z".into(),
             finished_at: None,
             state: RunState::Finished,
+            process_id: None,
+            resumed_by: Vec::new(),
             plan: serde_json::Value::Null,
             environment: Environment::default(),
             targets: std::collections::BTreeMap::new(),

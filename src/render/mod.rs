@@ -7,6 +7,7 @@
 //!   [`text`] knows how wide words are.
 //! - [`progress`]: what a run says on stderr while it goes on.
 //! - [`show`]: the tables of a run, set by [`table`].
+//! - [`status`]: where a run stands, while it goes on.
 
 pub mod input;
 pub mod layout;
@@ -19,5 +20,6 @@ pub mod progress;
 pub mod scale;
 pub mod sheet;
 pub mod show;
+pub mod status;
 pub mod table;
 pub mod text;

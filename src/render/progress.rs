@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::names::record_names;
-use crate::analyse::{Baseline, baseline};
+use crate::analyse::{Baseline, baseline, time_left};
 use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
 use crate::run::{Event, Reporter};
 use crate::units::{grouped, human_rate, human_rows, human_seconds};
@@ -213,31 +213,18 @@ fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
         words.push(format!("baseline {} rows/s", human_rate(baseline.rows_per_second())));
         words.push(format!("slowdown {slowdown:.2}x"));
     }
-    if let Some(left) = time_left(samples, batches) {
-        words.push(left);
+    if let Some(range) = time_left(samples, batches) {
+        words.push(format!("{} left", range_words(range)));
     }
     words.join("  ")
 }
 
-/// From the speed of the last batches to, where the curve is getting slower, the speed it would have if it went on
-/// getting slower at the pace of its second half.
-fn time_left(samples: &[Sample], batches: u64) -> Option<String> {
-    let left = batches.checked_sub(samples.last()?.batch)?;
-    if left == 0 || samples.len() < 3 {
-        return None;
-    }
-    let wall = |sample: &Sample| sample.seconds + sample.gap_seconds.unwrap_or(0.0);
-    let mean = |part: &[Sample]| part.iter().map(wall).sum::<f64>() / part.len() as f64;
-    let recent = mean(&samples[samples.len() - 3..]);
-    let low = recent * left as f64;
-    let half = samples.len() / 2;
-    let (first, second) = (mean(&samples[..half.max(1)]), mean(&samples[half..]));
-    let per_batch = ((second - first) / half.max(1) as f64).max(0.0);
-    let high = low + per_batch * (left as f64) * (left as f64 + 1.0) / 2.0;
+/// A time that is not known exactly.
+pub fn range_words((low, high): (f64, f64)) -> String {
     if high > low * 1.1 {
-        Some(format!("{} to {} left", human_seconds(low), human_seconds(high)))
+        format!("{} to {}", human_seconds(low), human_seconds(high))
     } else {
-        Some(format!("about {} left", human_seconds(low)))
+        format!("about {}", human_seconds(low))
     }
 }
 

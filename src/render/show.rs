@@ -469,6 +469,8 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
             started_at: String::new(),
             finished_at: None,
             state: RunState::Finished,
+            process_id: None,
+            resumed_by: Vec::new(),
             plan: serde_json::Value::Null,
             environment: Environment::default(),
             targets: [("db".to_owned(), target)].into(),

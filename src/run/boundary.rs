@@ -9,10 +9,10 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{Lookup, RowSource, split_range};
-use crate::target::{Failure, Table};
+use crate::target::{Failure, RowSet, Table};
 
-/// Rows whose keys stand in one DELETE.
-const REMOVE_ROWS: u64 = 500;
+/// Rows whose keys stand in one statement.
+const KEYS_AT_ONCE: u64 = 500;
 
 /// A table after a whole batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,17 +44,45 @@ pub fn take_back(
     beyond: Range<u64>,
 ) -> Result<u64, Failure> {
     if table.facts().auto_increment().is_some() {
-        return table.remove_beyond(boundary.max_id.unwrap_or(0));
+        return table.remove(RowSet::Ids { above: boundary.max_id.unwrap_or(0), up_to: None });
     }
-    let mut removed = 0;
-    for rows in split_range(beyond, REMOVE_ROWS) {
+    by_keys(source, beyond, |lookups| table.remove(RowSet::Found(lookups)))
+}
+
+/// How many rows of the batch between two boundaries are there.
+///
+/// # Errors
+/// What the target said, or that this table has no way to find the rows.
+pub fn rows_between(
+    table: &mut dyn Table,
+    source: &RowSource,
+    before: Boundary,
+    after: Boundary,
+) -> Result<u64, Failure> {
+    if table.facts().auto_increment().is_some() {
+        return match after.max_id {
+            Some(max_id) => table.count_of(RowSet::Ids { above: before.max_id.unwrap_or(0), up_to: Some(max_id) }),
+            None => Ok(0),
+        };
+    }
+    by_keys(source, before.table_rows..after.table_rows, |lookups| table.count_of(RowSet::Found(lookups)))
+}
+
+/// The sum of what `call` gives for all rows, a few keys at a time.
+fn by_keys(
+    source: &RowSource,
+    rows: Range<u64>,
+    mut call: impl FnMut(&[Lookup]) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
+    let mut sum = 0;
+    for rows in split_range(rows, KEYS_AT_ONCE) {
         let lookups: Option<Vec<Lookup>> = rows.map(|row| source.find_by(row).filter(|lookup| lookup.unique)).collect();
         let lookups = lookups.ok_or_else(|| {
             Failure::fatal(
                 "no unique column of this table finds a row again, so it cannot be taken back to its last whole batch",
             )
         })?;
-        removed += table.remove(&lookups)?;
+        sum += call(&lookups)?;
     }
-    Ok(removed)
+    Ok(sum)
 }

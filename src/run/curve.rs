@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::journal::Line;
 use super::loading::load_batches;
 use super::patience::patiently;
+use super::resume::{self, Past, Start};
 use super::workers::Crew;
 use super::{Event, Runner, mark, table_name, verify};
 use crate::error::Error;
@@ -13,7 +15,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
-use crate::target::{Failure, FailureKind, Session, Table, TableOrder};
+use crate::target::{Failure, FailureKind, Purpose, Session, Table, TableOrder};
 use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
@@ -28,31 +30,22 @@ const TRIAL_ROWS: u64 = 10;
 /// Results cannot be saved. What goes wrong in the curve itself is its outcome.
 pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
-    let table = table_name(&runner.run_id, plan.number);
     let entry = &mut record.curves[index];
     entry.outcome = Outcome::Running;
-    entry.started_at = Some(runner.clock.wall());
-    entry.table = Some(table.clone());
+    entry.finished_at = None;
+    let begun = runner.past.as_ref().is_some_and(|past| past.left_table(&plan.name));
+    if !begun {
+        entry.started_at = Some(runner.clock.wall());
+        entry.table = Some(table_name(&runner.run_id, plan.number));
+    }
     runner.directory.save(record)?;
     let entry = &mut record.curves[index];
     runner.reporter.report(&Event::CurveStarted { curve: entry, batches: plan.sizes.batches() });
 
-    let mark = mark(&runner.run_id, plan.number);
-    let directory = runner.directory.path().to_owned();
-    let order = TableOrder {
-        curve: plan,
-        table: &table,
-        mark: &mark,
-        schema: runner.plan.schema.as_ref().map(|schema| schema.text.as_str()),
-        directory: &directory,
-        rehearsal: false,
-    };
     settle(runner, &mut record.curves[index], plan.cell.target);
-    let opened = runner.targets[plan.cell.target].open(&order);
-    let ended = match opened {
-        Ok(table) => load_table(runner, record, index, table),
+    let ended = match open(runner, &mut record.curves[index], plan)? {
+        Ok((table, start)) => load_table(runner, record, index, table, start),
         Err(failure) => {
-            record.curves[index].table = None;
             record.curves[index].outcome = failed(&failure);
             Ok(())
         }
@@ -63,6 +56,81 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     runner.directory.save(record)?;
     runner.reporter.report(&Event::CurveEnded { curve: &record.curves[index] });
     Ok(())
+}
+
+/// Makes the table of a curve, or finds the one that an earlier rowcliff left behind and brings it to its last boundary.
+///
+/// The inner error is the curve's: its table stays known where there may be one.
+fn open(
+    runner: &mut Runner<'_>,
+    entry: &mut CurveRecord,
+    plan: &CurvePlan,
+) -> Result<Result<(Box<dyn Table>, Start), Failure>, Error> {
+    let (table, mark) = (table_name(&runner.run_id, plan.number), mark(&runner.run_id, plan.number));
+    let directory = runner.directory.path().to_owned();
+    let order = TableOrder {
+        curve: plan,
+        table: &table,
+        mark: &mark,
+        schema: runner.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+        directory: &directory,
+        purpose: Purpose::Load,
+    };
+    let mut start = Start::default();
+    if let Some(past) = runner.past.clone().filter(|past| past.left_table(&plan.name)) {
+        let order = TableOrder { purpose: Purpose::GoOn, ..order };
+        let found = match runner.targets[plan.cell.target].open(&order) {
+            Ok(table) => go_on(runner, entry, plan, table, &past)?,
+            Err(failure) => Err(failure),
+        };
+        let gone = match found {
+            Ok(Some(ready)) => return Ok(Ok(ready)),
+            Ok(None) => "nothing of it was recorded".to_owned(),
+            Err(failure) if past.samples(&plan.name).is_empty() => failure.message,
+            Err(failure) if failure.kind == FailureKind::Gone => {
+                if !resume::may_start_again(runner.plan, plan, &past) {
+                    let next = "`rowcliff resume` with --start-again loads this curve from its first row";
+                    return Ok(Err(Failure { message: format!("{}; {next}", failure.message), ..failure }));
+                }
+                failure.message
+            }
+            Err(failure) => return Ok(Err(failure)),
+        };
+        start = resume::start_again(runner, entry, plan, &gone)?;
+    }
+    Ok(match runner.targets[plan.cell.target].open(&order) {
+        Ok(table) => Ok((table, start)),
+        Err(failure) => {
+            entry.table = None;
+            Err(failure)
+        }
+    })
+}
+
+/// A table that was left behind, brought to its boundary. `None` when it held nothing that was recorded, and is gone now.
+fn go_on(
+    runner: &mut Runner<'_>,
+    entry: &mut CurveRecord,
+    plan: &CurvePlan,
+    mut table: Box<dyn Table>,
+    past: &Past,
+) -> Result<Result<Option<(Box<dyn Table>, Start)>, Failure>, Error> {
+    let source = verify::row_source(runner.plan, plan, table.facts()).map_err(Failure::fatal);
+    let brought = match source {
+        Ok(source) => resume::bring_back(runner, entry, plan, table.as_mut(), &source)?,
+        Err(failure) => Err(failure),
+    };
+    let drop = match &brought {
+        Ok(_) => past.samples(&plan.name).is_empty(),
+        Err(failure) => failure.kind == FailureKind::Gone && resume::may_start_again(runner.plan, plan, past),
+    };
+    if brought.is_ok() && !drop {
+        return Ok(brought.map(|start| Some((table, start))));
+    }
+    let closed = patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| {
+        table.close(!drop)
+    });
+    Ok(brought.and_then(|_| closed.map(|()| None)))
 }
 
 /// Waits until the target has done what the curves before left it to do, so that this one does not pay for it.
@@ -89,17 +157,20 @@ fn load_table(
     record: &mut RunRecord,
     index: usize,
     mut table: Box<dyn Table>,
+    start: Start,
 ) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
     let mut silent = false;
     let loaded = match prepare(runner, plan, table.as_mut()) {
         Ok(mut ready) => {
+            let line = sessions(plan, table.as_mut(), &ready.crew);
+            runner.directory.note(&line)?;
             describe(&mut record.curves[index], table.as_ref(), &ready.fitted);
             runner.directory.save(record)?;
             for note in &ready.fitted.notes {
                 runner.reporter.report(&Event::Note(note));
             }
-            let result = load_batches(runner, &mut record.curves[index], plan, table.as_mut(), &mut ready);
+            let result = load_batches(runner, &mut record.curves[index], plan, table.as_mut(), &mut ready, start);
             let Ready { crew, source, .. } = ready;
             crew.dismiss(GRACE);
             let entry = &mut record.curves[index];
@@ -200,6 +271,13 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
             entry.notes.push(note.clone());
         }
     }
+}
+
+/// The line of the journal by which a later resume finds these sessions.
+pub fn sessions(plan: &CurvePlan, table: &mut dyn Table, crew: &Crew) -> Line {
+    // Without the server's start the numbers tell nothing, and nothing will be ended.
+    let server_started_at = table.server_started_at().ok().flatten();
+    Line::Sessions { curve: plan.number, server_started_at, ids: crew.session_ids() }
 }
 
 /// A failure as an outcome.

@@ -4,16 +4,21 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::journal::{self, Journal, Line};
 use crate::error::Error;
 pub use crate::record::store::LOCK_FILE;
 use crate::record::store::{self, CsvAppender};
 use crate::record::{RunRecord, Sample};
+
+/// What helps when a file of a run cannot be used.
+const CHECK: &str = "check that the directory can be written";
 
 /// The files of a run that is going on.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
     batches: CsvAppender,
+    journal: Journal,
     /// The system lets go of the lock when the process ends, however it ends.
     _lock: File,
 }
@@ -40,19 +45,42 @@ impl RunDirectory {
             }
             Err(error) => return Err(Error::file(path, error, next)),
         }
-        Self::open(path)
+        let lock_path = path.join(LOCK_FILE);
+        File::create(&lock_path).map_err(|error| Error::file(&lock_path, error, CHECK))?;
+        Self::open(path, Self::lock(path)?)
     }
 
-    fn open(path: &Path) -> Result<Self, Error> {
-        let next = "check that the directory can be written";
-        let lock_path = path.join(LOCK_FILE);
-        let lock = File::create(&lock_path).map_err(|error| Error::file(&lock_path, error, next))?;
-        lock.try_lock()
-            .map_err(|_| Error::file(path, "another rowcliff is writing this run", "wait for it, or end it"))?;
+    /// Takes the directory of a run that is to go on, and says what was dropped. A last line of `batches.csv` that something cut is dropped from the
+    /// file: appended to, it would become another number.
+    ///
+    /// # Errors
+    /// It is no run's directory, cannot be written, or another rowcliff holds it.
+    pub fn reopen(path: &Path) -> Result<(Self, Option<String>), Error> {
+        let lock = Self::lock(path)?;
         let batches_path = path.join(store::BATCHES_FILE);
-        let batches = CsvAppender::open(&batches_path).map_err(|error| Error::file(&batches_path, error, next))?;
+        let cut = || -> io::Result<bool> {
+            let text = match std::fs::read(&batches_path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                other => other?,
+            };
+            let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+            if whole < text.len() {
+                store::replace_file(&batches_path, &text[..whole])?;
+            }
+            Ok(whole < text.len())
+        };
+        let cut = cut().map_err(|error| Error::file(&batches_path, error, CHECK))?;
+        let note = cut.then(|| format!("{}: the last line was cut and is dropped", batches_path.display()));
+        Ok((Self::open(path, lock)?, note))
+    }
+
+    fn open(path: &Path, lock: File) -> Result<Self, Error> {
+        let batches_path = path.join(store::BATCHES_FILE);
+        let batches = CsvAppender::open(&batches_path).map_err(|error| Error::file(&batches_path, error, CHECK))?;
+        let journal_path = path.join(journal::JOURNAL_FILE);
+        let journal = Journal::open(path).map_err(|error| Error::file(&journal_path, error, CHECK))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, batches, _lock: lock })
+        Ok(Self { path, batches, journal, _lock: lock })
     }
 
     /// Takes the lock of a run that is there, for a command that changes what the run left behind.
@@ -88,6 +116,28 @@ impl RunDirectory {
         self.batches
             .append(sample)
             .map_err(|error| Error::Results { path: self.batches.path().to_owned(), cause: error.to_string() })
+    }
+
+    /// Writes down what resume needs, synced.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn note(&mut self, line: &Line) -> Result<(), Error> {
+        self.journal
+            .append(line)
+            .map_err(|error| Error::Results { path: self.path.join(journal::JOURNAL_FILE), cause: error.to_string() })
+    }
+
+    /// Moves the samples of a curve beyond `batches` to `lost.csv`: what they measured is not in the table any more.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn lose_beyond(&mut self, curve: &str, batches: u64) -> Result<(), Error> {
+        let path = self.path.join(store::BATCHES_FILE);
+        let moved = store::move_lost(&self.path, |sample| sample.curve == curve && sample.batch > batches)
+            .and_then(|()| CsvAppender::open(&path));
+        self.batches = moved.map_err(|error| Error::Results { path, cause: error.to_string() })?;
+        Ok(())
     }
 
     /// Replaces `run.json`.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
+use super::journal::Line;
 use super::patience::patiently;
+use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
 use super::{Clock, Event, Interrupt, Runner};
@@ -51,24 +53,31 @@ pub fn load_batches(
     plan: &CurvePlan,
     table: &mut dyn Table,
     ready: &mut Ready,
+    start: Start,
 ) -> Result<Ended, Error> {
     let sizes = plan.sizes;
     let rules = runner.plan.stop.clone();
     let mut judge = Judge::new(&rules);
     let started = runner.clock.now();
+    let spent = runner.past.as_ref().map_or(Duration::ZERO, |past| past.spent(&plan.name));
     let sample_notes = table.facts().sample_notes.clone();
-    let mut samples: Vec<Sample> = Vec::new();
+    let Start { mut boundary, mut samples, word } = start;
+    for sample in &samples {
+        // What fired then was acted on then.
+        let _ = judge.batch(sample);
+    }
+    let begin = samples.len() as u64 + 1;
+    entry.batches = samples.len() as u64;
+    entry.table_rows = boundary.table_rows;
+    entry.load_seconds = samples.iter().map(|sample| sample.seconds).sum();
+    entry.partial = None;
     let mut last_end = None;
-    let mut boundary = match Boundary::read(table, 0) {
-        Ok(boundary) => boundary,
-        Err(failure) => return Ok(failed(&failure).into()),
-    };
-    for batch in 1..=sizes.batches() {
+    for batch in begin..=sizes.batches() {
         if runner.interrupt.is_asked() {
             return Ok(Outcome::Interrupted.into());
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started);
+        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
         let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end };
         let (measured, again) = match send(runner, &mut job, &mut guard) {
             Ok(sent) => sent,
@@ -80,6 +89,7 @@ pub fn load_batches(
         last_end = Some(measured.ended);
         let mut words: Vec<&str> = Vec::new();
         words.extend((batch == 1).then_some("first"));
+        words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
         words.extend(sample_notes.iter().map(String::as_str));
         let sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
@@ -88,6 +98,10 @@ pub fn load_batches(
             if !entry.notes.contains(&note) {
                 entry.notes.push(note);
             }
+        }
+        let after = read_boundary(table, plan, sample.table_rows);
+        if let Ok(boundary) = &after {
+            runner.directory.note(&Line::Boundary { curve: plan.number, batch, boundary: *boundary })?;
         }
         runner.directory.append(&sample)?;
         entry.batches = batch;
@@ -102,12 +116,25 @@ pub fn load_batches(
         if let Some(Firing { rule, figures }) = firing.filter(|_| batch < sizes.batches()) {
             return Ok(Outcome::Stopped { rule, figures }.into());
         }
-        boundary = match Boundary::read(table, entry.table_rows) {
+        boundary = match after {
             Ok(boundary) => boundary,
             Err(failure) => return Ok(failed(&failure).into()),
         };
     }
     Ok(Outcome::Completed.into())
+}
+
+/// The boundary after a batch. An engine that cannot delete is not taken back, and some of these would read the whole
+/// table for it.
+fn read_boundary(table: &mut dyn Table, plan: &CurvePlan, table_rows: u64) -> Result<Boundary, Failure> {
+    if !plan.cell.engine_entry.can.delete {
+        return Ok(Boundary { table_rows, max_id: None });
+    }
+    Boundary::read(table, table_rows).or_else(|failure| match failure.kind {
+        // The control connection was closed: it is opened again with the next use.
+        FailureKind::Lost => Boundary::read(table, table_rows),
+        _ => Err(failure),
+    })
 }
 
 /// One batch and everything that is needed to send it.
@@ -139,6 +166,8 @@ struct Guard<'a> {
     interrupt: Interrupt,
     curve_started: Duration,
     run_started: Duration,
+    /// What earlier processes spent on the curve, and on the run.
+    spent: (Duration, Duration),
     /// Directories whose disks must not fill up.
     disks: Vec<PathBuf>,
     disk_seen: Option<Duration>,
@@ -150,8 +179,15 @@ struct Guard<'a> {
 }
 
 impl<'a> Guard<'a> {
-    fn new(runner: &Runner<'_>, rules: &'a StopRules, data: Option<PathBuf>, curve_started: Duration) -> Self {
+    fn new(
+        runner: &Runner<'_>,
+        rules: &'a StopRules,
+        data: Option<PathBuf>,
+        curve_started: Duration,
+        spent: Duration,
+    ) -> Self {
         let now = runner.clock.now();
+        let spent_in_run = runner.past.as_ref().map_or(Duration::ZERO, |past| past.spent_in_run());
         let mut disks = vec![runner.directory.path().to_owned()];
         disks.extend(data);
         Self {
@@ -160,6 +196,7 @@ impl<'a> Guard<'a> {
             interrupt: runner.interrupt.clone(),
             curve_started,
             run_started: runner.started,
+            spent: (spent, spent_in_run),
             disks,
             disk_seen: None,
             disk: None,
@@ -182,8 +219,8 @@ impl<'a> Guard<'a> {
         }
         let state = InFlight {
             batch: spent,
-            curve: now.saturating_sub(self.curve_started),
-            run: now.saturating_sub(self.run_started),
+            curve: self.spent.0 + now.saturating_sub(self.curve_started),
+            run: self.spent.1 + now.saturating_sub(self.run_started),
             disk: self.disk,
         };
         if let Some(firing) = self.rules.in_flight(state) {
@@ -276,10 +313,13 @@ fn silent(rules: &StopRules) -> Failure {
 }
 
 /// New connections, and a table that is at its boundary.
-fn start_again(runner: &Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure> {
+fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure> {
     let Job { plan, table, ready, rows, boundary, .. } = job;
     let boundary = *boundary;
     let orphans = ready.crew.session_ids();
+    if let Ok(line) = resume::own_sessions(plan.number, *table) {
+        runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))?;
+    }
     std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
     let source = Arc::clone(&ready.source);
     let deadline = Instant::now() + RECONNECT_LIMIT;
@@ -304,7 +344,8 @@ fn start_again(runner: &Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure> {
         sessions.push(table.connect()?);
     }
     ready.crew = Crew::start(sessions, &ready.encoder, &runner.clock);
-    Ok(())
+    let line = super::curve::sessions(plan, *table, &ready.crew);
+    runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))
 }
 
 /// What becomes of a curve whose batch cannot be made whole.

@@ -8,8 +8,10 @@ pub mod clock;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
+pub mod journal;
 pub mod loading;
 pub mod patience;
+pub mod resume;
 pub mod stop;
 pub mod verify;
 pub mod workers;
@@ -20,12 +22,13 @@ use std::sync::Arc;
 pub use clock::{Clock, SystemClock};
 pub use directory::RunDirectory;
 pub use interrupt::Interrupt;
+pub use resume::Past;
 
 use crate::error::{Error, exit};
 use crate::plan::{CurvePlan, Plan};
-use crate::record::run::{FORMAT_VERSION, TargetRecord};
+use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
 use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState, Sample};
-use crate::target::{Failure, FailureKind, TableOrder, Target, Verdict};
+use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
 
 /// What happens in a run, as it happens.
 #[derive(Debug)]
@@ -131,6 +134,8 @@ pub struct Runner<'a> {
     pub run_id: String,
     /// The clock at the start of the run.
     pub started: std::time::Duration,
+    /// What an earlier process left of it, when this one goes on.
+    pub past: Option<Past>,
 }
 
 impl Runner<'_> {
@@ -139,7 +144,10 @@ impl Runner<'_> {
     /// # Errors
     /// No target can be reached, or results cannot be saved. What was recorded before stays whole.
     pub fn execute(mut self) -> Result<Summary, Error> {
-        let mut record = self.new_record();
+        let mut record = match &self.past {
+            Some(past) => self.old_record(past),
+            None => self.new_record(),
+        };
         let result = self.run_plan(&mut record);
         // Whatever happened, what was changed is put back before anything else can fail.
         let mut errors = Vec::new();
@@ -175,11 +183,34 @@ impl Runner<'_> {
             started_at: self.clock.wall(),
             finished_at: None,
             state: RunState::Running,
+            process_id: Some(std::process::id()),
+            resumed_by: Vec::new(),
             plan: serde_json::to_value(self.plan).unwrap_or_default(),
             environment: self.environment.clone(),
             targets: BTreeMap::new(),
             curves: self.plan.curves.iter().map(new_curve_record).collect(),
         }
+    }
+
+    /// The record of a run that goes on.
+    fn old_record(&self, past: &Past) -> RunRecord {
+        let mut record = past.record.clone();
+        record.state = RunState::Running;
+        record.finished_at = None;
+        record.process_id = Some(std::process::id());
+        record.resumed_by.push(ResumedBy { at: self.clock.wall(), command_line: self.command_line.clone() });
+        for curve in record.curves.iter_mut().filter(|curve| past.is_open(curve) && curve.table.is_none()) {
+            // Tried again as if for the first time: what was missing may be there now.
+            curve.outcome = Outcome::NotStarted;
+        }
+        record
+    }
+
+    /// Whether a curve has something left to do.
+    fn is_open(&self, curve: &CurveRecord) -> bool {
+        self.past.as_ref().is_none_or(|past| {
+            past.record.curves.iter().any(|before| before.curve == curve.curve && past.is_open(before))
+        })
     }
 
     fn run_plan(&mut self, record: &mut RunRecord) -> Result<(), Error> {
@@ -192,7 +223,8 @@ impl Runner<'_> {
             if self.interrupt.is_asked() {
                 break;
             }
-            if matches!(record.curves[index].outcome, Outcome::Skipped { .. }) {
+            let entry = &record.curves[index];
+            if matches!(entry.outcome, Outcome::Skipped { .. }) || !self.is_open(entry) {
                 continue;
             }
             curve::run(self, record, index)?;
@@ -240,6 +272,10 @@ impl Runner<'_> {
         for index in self.trial_order() {
             if self.interrupt.is_asked() {
                 break;
+            }
+            // A curve that had begun has passed its trial.
+            if record.curves[index].outcome != Outcome::NotStarted {
+                continue;
             }
             let curve = &self.plan.curves[index];
             // All repeats of a cell share one trial.
@@ -303,7 +339,7 @@ impl Runner<'_> {
             mark: &mark,
             schema: self.plan.schema.as_ref().map(|schema| schema.text.as_str()),
             directory: self.directory.path(),
-            rehearsal: true,
+            purpose: Purpose::Trial,
         };
         let mut table = match self.targets[curve.cell.target].open(&order) {
             Ok(table) => table,

@@ -89,8 +89,19 @@ pub struct TableOrder<'a> {
     pub schema: Option<&'a str>,
     /// The run's directory: what a target keeps on disk itself goes below it.
     pub directory: &'a Path,
-    /// Whether this is the trial before the first timing, which may share a server with other trials.
-    pub rehearsal: bool,
+    /// What it is opened for.
+    pub purpose: Purpose,
+}
+
+/// What a table is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The trial before the first timing, which may share a server with other trials.
+    Trial,
+    /// A curve that begins: the table is made.
+    Load,
+    /// A curve that goes on after something ended it: the table is there, or [`FailureKind::Gone`].
+    GoOn,
 }
 
 impl TableOrder<'_> {
@@ -273,17 +284,35 @@ pub trait Table: Send {
     /// What the target said.
     fn max_id(&mut self) -> Result<Option<u64>, Failure>;
 
-    /// Removes the rows whose AUTO_INCREMENT value is above `id`. Gives their number.
+    /// How many rows of a set are there.
     ///
     /// # Errors
-    /// What the target said, or that the engine cannot delete.
-    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure>;
+    /// What the target said.
+    fn count_of(&mut self, rows: RowSet<'_>) -> Result<u64, Failure>;
 
-    /// Removes the rows that the look-ups find, each of which finds one at most. Gives their number.
+    /// Removes the rows of a set. Gives their number.
     ///
     /// # Errors
     /// What the target said, or that the engine cannot delete.
-    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure>;
+    fn remove(&mut self, rows: RowSet<'_>) -> Result<u64, Failure>;
+
+    /// When the server was started, by its own clock in seconds: the numbers of sessions come again after that. `None`
+    /// where sessions end with this process.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn server_started_at(&mut self) -> Result<Option<i64>, Failure> {
+        Ok(None)
+    }
+
+    /// The sessions over which rows are counted and removed, which a killed rowcliff leaves at work as it does the loading
+    /// ones.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn own_sessions(&mut self) -> Result<Vec<u64>, Failure> {
+        Ok(Vec::new())
+    }
 
     /// Ends sessions of this run that its client has left, and waits until they are gone: a server goes on with the
     /// statement of a client that is no longer there.
@@ -309,6 +338,22 @@ pub trait Table: Send {
     /// # Errors
     /// What the target said. The settings are put back even when the table could not be dropped.
     fn close(&mut self, keep: bool) -> Result<(), Failure>;
+}
+
+/// Rows of a table, as they can be found again.
+#[derive(Debug, Clone, Copy)]
+pub enum RowSet<'a> {
+    /// Those whose AUTO_INCREMENT value is above `above`, and not above `up_to` where that is given.
+    Ids {
+        /// The highest value that is left out.
+        above: u64,
+        /// The highest value that is in.
+        up_to: Option<u64>,
+    },
+    /// Those that the look-ups find, each of which finds one at most.
+    Found(&'a [Lookup]),
+    /// Any one row: whether the table holds something.
+    Any,
 }
 
 /// One loading connection. It lives as long as the curve and is used by one thread.
@@ -384,6 +429,8 @@ pub enum FailureKind {
     Cancelled,
     /// The engine cannot do what was asked, on any server.
     Unable,
+    /// The table of a curve that was to go on is not there any more.
+    Gone,
     /// Something that sending again does not mend.
     Fatal,
 }

@@ -9,8 +9,8 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
 use super::{
-    Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target,
-    Verdict,
+    Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Purpose, RowSet, Session, Table, TableFacts,
+    TableOrder, Target, Verdict,
 };
 use crate::error::Error;
 use crate::load::Body;
@@ -74,6 +74,9 @@ impl Target for SqliteTarget {
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
         let path = self.file(order.directory, order.curve.number);
+        if order.purpose == Purpose::GoOn {
+            return Ok(Box::new(SqliteTable::reopen(path, order)?));
+        }
         if path.exists() {
             return Err(Failure::fatal(exists(&path)));
         }
@@ -98,6 +101,10 @@ fn exists(file: &Path) -> String {
         "{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another",
         file.display()
     )
+}
+
+fn gone(message: String) -> Failure {
+    Failure { kind: FailureKind::Gone, code: None, message }
 }
 
 fn remove(path: &Path) {
@@ -141,6 +148,33 @@ impl SqliteTable {
                 .execute_batch(&sql)
                 .map_err(|error| Failure { message: format!("CREATE TABLE: {error}"), ..failure(error) })?;
         }
+        Self::described(path, pragmas, control, order)
+    }
+
+    /// The table of a curve that goes on.
+    fn reopen(path: PathBuf, order: &TableOrder<'_>) -> Result<Self, Failure> {
+        if !path.exists() {
+            return Err(gone(format!("the file {} is not there any more", path.display())));
+        }
+        let pragmas = pragmas(&order.curve.cell);
+        let control = open(&path, &pragmas)?;
+        let there: bool = control
+            .query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)", [order.table], |row| row.get(0))
+            .map_err(failure)?;
+        if !there {
+            return Err(gone(format!("the table {} is not in {}", order.table, path.display())));
+        }
+        Self::described(path, pragmas, control, order)
+    }
+
+    fn described(
+        path: PathBuf,
+        pragmas: Vec<(String, String)>,
+        control: Connection,
+        order: &TableOrder<'_>,
+    ) -> Result<Self, Failure> {
+        let cell = &order.curve.cell;
+        let name = quote_identifier(order.table);
         let create_table = control
             .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [order.table], |row| row.get::<_, String>(0))
             .map_err(failure)?;
@@ -351,19 +385,24 @@ impl Table for SqliteTable {
         Ok(id.and_then(|id| u64::try_from(id).ok()))
     }
 
-    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
-        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
-        let sql = format!("DELETE FROM {} WHERE {} > {id}", self.facts.quoted_name, quote_identifier(&column.name));
-        Ok(self.control.execute(&sql, []).map_err(failure)? as u64)
+    fn count_of(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        if let RowSet::Any = rows {
+            let sql = format!("SELECT EXISTS (SELECT 1 FROM {})", self.facts.quoted_name);
+            return Ok(u64::from(self.control.query_row(&sql, [], |row| row.get::<_, bool>(0)).map_err(failure)?));
+        }
+        let mut counted = 0;
+        for condition in conditions(&self.facts, rows) {
+            let sql = format!("SELECT COUNT(*) FROM {} WHERE {condition}", self.facts.quoted_name);
+            let count: i64 = self.control.query_row(&sql, [], |row| row.get(0)).map_err(failure)?;
+            counted += u64::try_from(count).unwrap_or(0);
+        }
+        Ok(counted)
     }
 
-    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
-        let conditions: Vec<String> =
-            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
-        // Few terms in one statement: SQLite's parser has a limit on the depth of an expression.
+    fn remove(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
         let mut removed = 0;
-        for group in conditions.chunks(100) {
-            let sql = format!("DELETE FROM {} WHERE {}", self.facts.quoted_name, group.join(" OR "));
+        for condition in conditions(&self.facts, rows) {
+            let sql = format!("DELETE FROM {} WHERE {condition}", self.facts.quoted_name);
             removed += self.control.execute(&sql, []).map_err(failure)? as u64;
         }
         Ok(removed)
@@ -398,6 +437,31 @@ impl Table for SqliteTable {
             return Err(Failure::fatal(format!("{} could not be removed", self.path.display())));
         }
         Ok(())
+    }
+}
+
+/// The conditions of the statements that together find a set of rows.
+fn conditions(facts: &TableFacts, rows: RowSet<'_>) -> Vec<String> {
+    match rows {
+        RowSet::Any => vec!["true".into()],
+        RowSet::Ids { above, up_to } => facts
+            .auto_increment()
+            .map(|column| {
+                let name = quote_identifier(&column.name);
+                let end = up_to.map_or_else(String::new, |up_to| format!(" AND {name} <= {up_to}"));
+                format!("{name} > {above}{end}")
+            })
+            .into_iter()
+            .collect(),
+        // Few terms in one statement: SQLite's parser has a limit on the depth of an expression.
+        RowSet::Found(lookups) => lookups
+            .chunks(100)
+            .map(|group| {
+                let words: Vec<String> =
+                    group.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+                words.join(" OR ")
+            })
+            .collect(),
     }
 }
 

@@ -512,7 +512,7 @@ fn identity(control: &mut Control) -> Result<String, Failure> {
 }
 
 /// By the server's own clock, so that neither the distance between two clocks nor a step of ours counts.
-fn server_started_at(control: &mut Control) -> Result<i64, Failure> {
+pub(super) fn server_started_at(control: &mut Control) -> Result<i64, Failure> {
     let rows: Vec<(String, String)> = control.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
     let uptime: i64 = rows.first().and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let now: Option<i64> = control.first("SELECT UNIX_TIMESTAMP()")?;

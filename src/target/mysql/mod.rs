@@ -31,7 +31,7 @@ use preflight::Preflight;
 use table::{Closing, MysqlTable, Work};
 
 use super::engines::Engine;
-use super::{Failure, Settled, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{Failure, FailureKind, Purpose, Settled, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
@@ -202,9 +202,9 @@ impl Target for MysqlTarget {
         for (name, value) in cell.variables() {
             notes.extend(lock_globals(&table.globals).set(&name, &value)?);
         }
-        table.create(order)?;
+        table.make_or_find(order)?;
         table.facts.notes.extend(notes);
-        if !order.rehearsal && !self.loaded.contains(&cell.engine_entry) {
+        if order.purpose != Purpose::Trial && !self.loaded.contains(&cell.engine_entry) {
             self.loaded.push(cell.engine_entry.clone());
         }
         Ok(Box::new(table))
@@ -248,7 +248,7 @@ pub(crate) fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
     None
 }
 
-/// Creates the table of a curve on a server that has the settings of its cell in force.
+/// Creates the table of a curve, or finds it again, on a server that has the settings of its cell in force.
 ///
 /// # Errors
 /// What the server said; nothing is left behind.
@@ -259,7 +259,7 @@ pub(crate) fn create_table(
     closing: Closing,
 ) -> Result<MysqlTable, Failure> {
     let mut table = MysqlTable::planned(control, order, globals, closing);
-    table.create(order)?;
+    table.make_or_find(order)?;
     Ok(table)
 }
 
@@ -278,13 +278,28 @@ impl MysqlTable {
         }
     }
 
-    fn create(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
+    fn make_or_find(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
+        if order.purpose == Purpose::GoOn {
+            find(&mut lock(&self.control), order)?;
+            self.facts = facts(&self.control, order)?;
+            return Ok(());
+        }
         create(&self.control, order)?;
         self.facts = facts(&self.control, order).inspect_err(|_| {
             let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
         })?;
         Ok(())
     }
+}
+
+/// Whether the table of a curve that goes on is there, and this run's.
+fn find(control: &mut Control, order: &TableOrder<'_>) -> Result<(), Failure> {
+    let (kind, message) = match bears_mark(control, order.table, order.mark)? {
+        Some(true) => return Ok(()),
+        Some(false) => (FailureKind::Fatal, "does not bear this run's mark any more and is left alone"),
+        None => (FailureKind::Gone, "is not there any more"),
+    };
+    Err(Failure { kind, code: None, message: format!("table {} {message}", order.table) })
 }
 
 fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use super::{bears_mark, is_lock_wait, locked};
 use crate::rows::{Lookup, Value};
-use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
+use crate::target::{CANDIDATES, Canceller, Failure, RowSet, Session, Table, TableFacts};
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
@@ -165,16 +165,32 @@ impl Table for MysqlTable {
         lock(&self.control).first(&sql)
     }
 
-    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
-        let Some(column) = self.facts.auto_increment() else { return Ok(0) };
-        let condition = format!("{} > {id}", quote_identifier(&column.name));
-        self.delete(&condition)
+    fn count_of(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        let table = &self.facts.quoted_name;
+        let sql = match self.condition(rows) {
+            None => return Ok(0),
+            Some(_) if matches!(rows, RowSet::Any) => {
+                format!("SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS one")
+            }
+            Some(condition) => format!("SELECT COUNT(*) FROM {table} WHERE {condition}"),
+        };
+        Ok(self.work.run(&self.control, |conn| conn.query_first::<u64, _>(&sql))?.unwrap_or(0))
     }
 
-    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
-        let conditions: Vec<String> =
-            lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
-        self.delete(&conditions.join(" OR "))
+    fn remove(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        match self.condition(rows) {
+            Some(condition) => self.delete(&condition),
+            None => Ok(0),
+        }
+    }
+
+    fn server_started_at(&mut self) -> Result<Option<i64>, Failure> {
+        super::globals::server_started_at(&mut lock(&self.control)).map(Some)
+    }
+
+    fn own_sessions(&mut self) -> Result<Vec<u64>, Failure> {
+        let work = u64::from(self.work.conn(&self.control)?.connection_id());
+        Ok(vec![work, u64::from(lock(&self.control).id())])
     }
 
     fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
@@ -182,7 +198,14 @@ impl Table for MysqlTable {
         if list.is_empty() {
             return Ok(());
         }
-        let sql = format!("SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({})", list.join(","));
+        // Never our own, should a number have come again.
+        let own = self.own_sessions()?;
+        let own: Vec<String> = own.iter().map(u64::to_string).collect();
+        let sql = format!(
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({}) AND ID NOT IN ({})",
+            list.join(","),
+            own.join(",")
+        );
         let deadline = Instant::now() + ORPHAN_LIMIT;
         loop {
             let mut control = lock(&self.control);
@@ -266,6 +289,24 @@ impl MysqlTable {
     /// Adds what a reader should know.
     pub fn note(&mut self, note: String) {
         self.facts.notes.push(note);
+    }
+
+    /// What finds a set of rows; `None` when nothing can.
+    fn condition(&self, rows: RowSet<'_>) -> Option<String> {
+        Some(match rows {
+            RowSet::Any => "TRUE".into(),
+            RowSet::Ids { above, up_to } => {
+                let name = quote_identifier(&self.facts.auto_increment()?.name);
+                let end = up_to.map_or_else(String::new, |up_to| format!(" AND {name} <= {up_to}"));
+                format!("{name} > {above}{end}")
+            }
+            RowSet::Found([]) => return None,
+            RowSet::Found(lookups) => {
+                let words: Vec<String> =
+                    lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+                words.join(" OR ")
+            }
+        })
     }
 
     /// Removes rows in portions, so that no transaction grows beyond what the server takes.

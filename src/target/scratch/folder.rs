@@ -41,9 +41,31 @@ impl Folder {
         filled.map(|()| folder)
     }
 
+    /// Takes the folder of a server that has ended, by the same mark.
+    ///
+    /// # Errors
+    /// It is not there, or bears another mark.
+    pub fn find(path: &Path, mark: &str) -> io::Result<Self> {
+        if fs::read_to_string(path.join(MARK_FILE))? != mark {
+            return Err(io::Error::other("bears another run's mark and is left alone"));
+        }
+        let mut folder = Self { path: path.to_owned(), socket_folder: None };
+        if let Ok(old) = fs::read(path.join(SOCKET_FILE)) {
+            // Left behind when the server was killed. The name may belong to somebody else by now.
+            remove_socket_folder(Some(Path::new(std::ffi::OsStr::from_bytes(&old))));
+        }
+        let _ = fs::remove_file(path.join("s"));
+        folder.place_socket()?;
+        Ok(folder)
+    }
+
     fn fill(&mut self, mark: &str) -> io::Result<()> {
         fs::write(self.path.join(MARK_FILE), mark)?;
         fs::create_dir(self.tmp())?;
+        self.place_socket()
+    }
+
+    fn place_socket(&mut self) -> io::Result<()> {
         if self.path.join("s").as_os_str().as_bytes().len() > SOCKET_BYTES {
             let short = socket_folder()?;
             fs::write(self.path.join(SOCKET_FILE), short.as_os_str().as_bytes())?;

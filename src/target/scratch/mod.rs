@@ -27,7 +27,7 @@ use table::ScratchTable;
 use super::mysql::globals::Globals;
 use super::mysql::table::Closing;
 use super::mysql::{self, Flavour, SharedControl, settings};
-use super::{Failure, Table, TableOrder, Target, Verdict};
+use super::{Failure, Purpose, Table, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::plan::{CurvePlan, Plan, ScratchPlan};
 use crate::record::run::TargetRecord;
@@ -111,7 +111,7 @@ impl ScratchTarget {
         self.run_directory.join(FOLDER)
     }
 
-    fn start(&mut self, wanted: &Wanted, name: &str, mark: &str) -> Result<Server, Failure> {
+    fn start(&mut self, wanted: &Wanted, name: &str, mark: &str, purpose: Purpose) -> Result<Server, Failure> {
         let logs = self.logs();
         let base = self.plan.directory.clone().unwrap_or_else(|| logs.clone());
         let asked_to_end = Arc::clone(&self.asked_to_end);
@@ -126,6 +126,7 @@ impl ScratchTarget {
             mark,
             logs: &logs,
             asked_to_end: &asked_to_end,
+            purpose,
         })
     }
 
@@ -144,7 +145,7 @@ impl ScratchTarget {
         let shared = self.trial_of.get(&order.curve.number).map(|&group| self.trials[group].clone());
         let shared = shared.filter(|wanted| *wanted != own && !self.refused.contains(wanted));
         if let Some(wanted) = shared {
-            match self.start(&wanted, &name, order.mark) {
+            match self.start(&wanted, &name, order.mark, order.purpose) {
                 Ok(server) => return Ok(self.keep_trial(wanted, server)),
                 Err(failure) if (self.asked_to_end)() => return Err(failure),
                 Err(_) => {
@@ -154,7 +155,7 @@ impl ScratchTarget {
                 }
             }
         }
-        let server = self.start(&own, &name, order.mark)?;
+        let server = self.start(&own, &name, order.mark, order.purpose)?;
         Ok(self.keep_trial(own, server))
     }
 
@@ -168,7 +169,7 @@ impl ScratchTarget {
         let cell = &order.curve.cell;
         let binary = self.binary().map_err(|error| Failure::fatal(error.to_string()))?;
         let wanted = Wanted::of(cell, binary);
-        let server = self.start(&wanted, order.table, order.mark)?;
+        let server = self.start(&wanted, order.table, order.mark, order.purpose)?;
         let control = Arc::clone(server.control());
         let created = self.create(&control, order, Closing::Flush);
         match created {
@@ -180,6 +181,8 @@ impl ScratchTarget {
                 let checkpoint = cell.engine_entry.checkpoint.clone();
                 Ok(Box::new(ScratchTable { inner, server: Some(server), checkpoint, hurry }))
             }
+            // What other rows there are is for somebody else to decide.
+            Err(failure) if order.purpose == Purpose::GoOn => server.end().and(Err(failure)),
             Err(failure) => {
                 server.discard_keeping_log();
                 Err(failure)
@@ -223,7 +226,7 @@ impl Target for ScratchTarget {
     }
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
-        if !order.rehearsal {
+        if order.purpose != Purpose::Trial {
             self.trials_done();
             return self.open_on_its_own(order);
         }

@@ -15,7 +15,7 @@ use crate::plan::ScratchPlan;
 use crate::target::mysql::Access;
 use crate::target::mysql::control::{Control, SharedControl, lock};
 use crate::target::mysql::offer::Offer;
-use crate::target::{Failure, FailureKind};
+use crate::target::{Failure, FailureKind, Purpose};
 use crate::units::human_seconds;
 
 /// How long making a data directory, and starting a server, may take.
@@ -24,6 +24,8 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 const END_LIMIT: Duration = Duration::from_secs(1800);
 /// The same when somebody is waiting for rowcliff to end. The server recovers at its next start.
 const HURRIED_END_LIMIT: Duration = Duration::from_secs(3);
+/// How long the server of a killed rowcliff may take to be gone.
+const PREDECESSOR_LIMIT: Duration = Duration::from_secs(60);
 /// The database that the tables are made in.
 const DATABASE: &str = "rowcliff";
 /// Lines of the error log that a message quotes.
@@ -53,6 +55,8 @@ pub struct ServerOrder<'a> {
     pub logs: &'a Path,
     /// Whether somebody waits for rowcliff to end.
     pub asked_to_end: &'a AskedToEnd,
+    /// Whether its data is there already.
+    pub purpose: Purpose,
 }
 
 /// A running server.
@@ -68,19 +72,34 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a data directory, starts a server on it and waits until it answers.
+    /// Makes a data directory, or takes the one of a curve that goes on, starts a server on it and waits until it answers.
     ///
     /// # Errors
-    /// What the server said last; its error log stays, everything else is gone.
+    /// What the server said last; its error log stays, and the data that was there before. Everything else is gone.
     pub fn start(order: &ServerOrder<'_>) -> Result<Self, Failure> {
         let at = |what: &str, path: &Path, error: std::io::Error| {
             Failure::fatal(format!("{what} {}: {error}; --scratch-dir names another place", path.display()))
         };
         std::fs::create_dir_all(order.logs).map_err(|error| at("the folder of error logs", order.logs, error))?;
         let log = order.logs.join(format!("{}.err", order.name));
-        let folder = Folder::create(order.base, order.name, order.mark)
-            .map_err(|error| at("the folder of a server", &order.base.join(order.name), error))?;
-        let started = initialise(order, &folder, &log).and_then(|()| launch(order, &folder, &log));
+        let place = order.base.join(order.name);
+        let goes_on = order.purpose == Purpose::GoOn;
+        let folder = match goes_on {
+            true => Folder::find(&place, order.mark),
+            false => Folder::create(order.base, order.name, order.mark),
+        };
+        let folder = match folder {
+            Err(error) if goes_on && error.kind() == std::io::ErrorKind::NotFound => {
+                let message = format!("the data of its server, {}, is not there any more", place.display());
+                return Err(Failure { kind: FailureKind::Gone, code: None, message });
+            }
+            other => other.map_err(|error| at("the folder of a server", &place, error))?,
+        };
+        let ready = match goes_on {
+            true => await_predecessor(order, &folder),
+            false => initialise(order, &folder, &log),
+        };
+        let started = ready.and_then(|()| launch(order, &folder, &log));
         match started {
             Ok((process, control)) => {
                 let hurry = Arc::new(AtomicBool::new(false));
@@ -88,7 +107,11 @@ impl Server {
             }
             Err(failure) => {
                 // The process is gone with `launch`. What cannot be removed is not what went wrong.
-                let _ = folder.remove();
+                if goes_on {
+                    folder.leave();
+                } else {
+                    let _ = folder.remove();
+                }
                 Err(failure)
             }
         }
@@ -170,6 +193,33 @@ impl Drop for Server {
             self.folder.leave();
         }
     }
+}
+
+/// Waits until the server that a killed rowcliff left behind on the same data is gone: the system ends it, not at once.
+fn await_predecessor(order: &ServerOrder<'_>, folder: &Folder) -> Result<(), Failure> {
+    let data = folder.data();
+    let Some(pid) = std::fs::read_to_string(folder.pid()).ok().and_then(|text| text.trim().parse::<u32>().ok()) else {
+        return Ok(());
+    };
+    let since = std::time::Instant::now();
+    while runs_on(pid, &data) {
+        if since.elapsed() > PREDECESSOR_LIMIT || (order.asked_to_end)() {
+            return Err(Failure::fatal(format!(
+                "a server (process {pid}) still runs on {}; end it, then resume again",
+                data.display()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = std::fs::remove_file(folder.pid());
+    Ok(())
+}
+
+/// Whether a process is a server on this data directory, by its command line.
+fn runs_on(pid: u32, data: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|&byte| byte == 0).any(|word| word.ends_with(data.as_os_str().as_bytes()))
 }
 
 /// Makes the data directory.

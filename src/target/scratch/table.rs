@@ -10,7 +10,7 @@ use crate::target::engines::Checkpoint;
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
-use crate::target::{Canceller, Failure, Session, Table, TableFacts};
+use crate::target::{Canceller, Failure, RowSet, Session, Table, TableFacts};
 
 /// How long the closing work may take.
 const CHECKPOINT_LIMIT: Duration = Duration::from_secs(3600);
@@ -93,12 +93,20 @@ impl Table for ScratchTable {
         self.inner.max_id()
     }
 
-    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
-        self.inner.remove_beyond(id)
+    fn count_of(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        self.inner.count_of(rows)
     }
 
-    fn remove(&mut self, lookups: &[Lookup]) -> Result<u64, Failure> {
-        self.inner.remove(lookups)
+    fn remove(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        self.inner.remove(rows)
+    }
+
+    fn server_started_at(&mut self) -> Result<Option<i64>, Failure> {
+        self.inner.server_started_at()
+    }
+
+    fn own_sessions(&mut self) -> Result<Vec<u64>, Failure> {
+        self.inner.own_sessions()
     }
 
     fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {

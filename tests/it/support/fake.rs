@@ -17,7 +17,8 @@ use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Sum
 use rowcliff::schema::{Dialect, Variant, default_columns};
 use rowcliff::target::engines::EngineTable;
 use rowcliff::target::{
-    Accepted, Canceller, Failure, FailureKind, Limits, Session, Table, TableFacts, TableOrder, Target, Verdict,
+    Accepted, Canceller, Failure, FailureKind, Limits, Purpose, RowSet, Session, Table, TableFacts, TableOrder, Target,
+    Verdict,
 };
 
 /// Time that only moves when a statement is sent.
@@ -81,8 +82,10 @@ impl Target for FakeTarget {
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
         let mut seen = self.seen.lock().unwrap();
-        seen.rows = 0;
-        seen.opened += u64::from(!order.rehearsal);
+        if order.purpose != Purpose::GoOn {
+            seen.rows = 0;
+        }
+        seen.opened += u64::from(order.purpose != Purpose::Trial);
         let facts = TableFacts {
             columns: default_columns(Dialect::Mysql, order.curve.cell.key, Variant::Standard),
             flush_in_force: "fake=1".into(),
@@ -94,7 +97,7 @@ impl Target for FakeTarget {
             clock: Arc::clone(&self.clock),
             behaviour: Arc::clone(&self.behaviour),
             seen: Arc::clone(&self.seen),
-            rehearsal: order.rehearsal,
+            rehearsal: order.purpose == Purpose::Trial,
         }))
     }
 
@@ -144,16 +147,24 @@ impl Table for FakeTable {
         Ok((self.facts.auto_increment().is_some() && rows > 0).then_some(rows))
     }
 
-    fn remove_beyond(&mut self, id: u64) -> Result<u64, Failure> {
-        let mut seen = self.seen.lock().unwrap();
-        let removed = seen.rows - id;
-        seen.rows = id;
-        seen.taken_back.push(removed);
-        Ok(removed)
+    fn count_of(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        let there = self.seen.lock().unwrap().rows;
+        match rows {
+            RowSet::Any => Ok(there.min(1)),
+            RowSet::Ids { above, up_to } => Ok(there.min(up_to.unwrap_or(there)).saturating_sub(above)),
+            RowSet::Found(_) => Err(Failure::fatal("the fake target keeps no keys")),
+        }
     }
 
-    fn remove(&mut self, _: &[Lookup]) -> Result<u64, Failure> {
-        Err(Failure::fatal("the fake target keeps no keys"))
+    fn remove(&mut self, rows: RowSet<'_>) -> Result<u64, Failure> {
+        let RowSet::Ids { above, up_to: None } = rows else {
+            return Err(Failure::fatal("the fake target keeps no keys"));
+        };
+        let mut seen = self.seen.lock().unwrap();
+        let removed = seen.rows.saturating_sub(above);
+        seen.rows -= removed;
+        seen.taken_back.push(removed);
+        Ok(removed)
     }
 
     fn end_sessions(&mut self, _: &[u64]) -> Result<(), Failure> {
@@ -328,6 +339,7 @@ impl FakeRun {
             command_line: Vec::new(),
             run_id: "fake".into(),
             started: Duration::ZERO,
+            past: None,
         };
         let summary = runner.execute();
         FakeResult { summary, seen, events: events.0 }

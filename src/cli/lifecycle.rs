@@ -1,0 +1,39 @@
+//! The words for runs that are going on, or are to go on.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::access::AccessArgs;
+
+/// The options of `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Directory of the run
+    #[arg(value_name = "RUN_DIR")]
+    pub run: PathBuf,
+
+    /// Load curves whose table is gone from their first row, on a server somebody else runs too
+    #[arg(long)]
+    pub start_again: bool,
+
+    /// Nothing on stderr but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// How to log in.
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+/// The options of `status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Directory of the run
+    #[arg(value_name = "RUN_DIR")]
+    pub run: PathBuf,
+
+    /// One JSON object on stdout
+    #[arg(long)]
+    pub json: bool,
+}

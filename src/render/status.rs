@@ -1,0 +1,295 @@
+//! Where a run stands: what `rowcliff status` says, for people and for scripts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::names::record_names;
+use super::progress::range_words;
+use crate::analyse::{Baseline, baseline, time_left};
+use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
+use crate::units::{grouped, human_rate, human_seconds};
+
+/// Version of the shape of `status --json`.
+const SHAPE: u32 = 1;
+
+/// What was seen beside the files of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    /// Whether somebody holds the run's lock.
+    pub is_locked: bool,
+    /// The machine that looks.
+    pub host: Option<String>,
+    /// How long ago something was written.
+    pub seconds_since_written: Option<f64>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Status {
+    /// Version of this shape.
+    pub v: u32,
+    /// The run.
+    pub run_id: String,
+    /// Its directory, as it was named.
+    pub directory: String,
+    /// `running`, `finished`, `interrupted`, `failed`, `died` (it ended without a word) or `unknown` (it is written on another
+    /// machine, and whether it still is cannot be seen from here).
+    pub state: &'static str,
+    /// Where it runs, or ran.
+    pub host: Option<String>,
+    /// The process that writes it, or wrote it last.
+    pub process_id: Option<u32>,
+    /// Start, UTC.
+    pub started_at: String,
+    /// End, UTC.
+    pub finished_at: Option<String>,
+    /// How long ago something was written.
+    pub seconds_since_written: Option<f64>,
+    /// Curves by what became of them.
+    pub curves: BTreeMap<&'static str, u64>,
+    /// The curve that is being loaded, or was when the run ended.
+    pub current: Option<Current>,
+}
+
+/// The curve in work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Current {
+    /// Its full name.
+    pub curve: String,
+    /// Its name as far as it tells it from the others.
+    #[serde(skip)]
+    pub short_name: String,
+    /// Its number, from 1.
+    pub number: usize,
+    /// Curves of the run.
+    pub of: usize,
+    /// Start, UTC.
+    pub started_at: Option<String>,
+    /// Whole batches.
+    pub batches: u64,
+    /// Batches it is to have; `None` when the plan does not tell.
+    pub batches_planned: Option<u64>,
+    /// Rows in the table after the last whole batch.
+    pub table_rows: u64,
+    /// Speed of the last batch.
+    pub inserts_per_sec: Option<f64>,
+    /// Its seconds as a multiple of the baseline's.
+    pub slowdown: Option<f64>,
+    /// The least that the curve will still take.
+    pub seconds_left_low: Option<f64>,
+    /// The most, if it goes on getting slower as it does.
+    pub seconds_left_high: Option<f64>,
+}
+
+impl Status {
+    /// From the files of a run, and what else was seen.
+    pub fn of(directory: &Path, record: &RunRecord, samples: &[Sample], seen: &Seen) -> Self {
+        let elsewhere = match (&record.environment.host, &seen.host) {
+            (Some(there), Some(here)) => there != here,
+            _ => false,
+        };
+        let state = match record.state {
+            _ if seen.is_locked => "running",
+            RunState::Finished => "finished",
+            RunState::Interrupted => "interrupted",
+            RunState::Failed => "failed",
+            RunState::Running if elsewhere => "unknown",
+            RunState::Running => "died",
+        };
+        let mut curves: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for curve in &record.curves {
+            *curves.entry(word(&curve.outcome)).or_default() += 1;
+        }
+        Self {
+            v: SHAPE,
+            run_id: record.run_id.clone(),
+            directory: directory.display().to_string(),
+            state,
+            host: record.environment.host.clone(),
+            process_id: record.process_id,
+            started_at: record.started_at.clone(),
+            finished_at: record.finished_at.clone(),
+            seconds_since_written: seen.seconds_since_written,
+            curves,
+            current: current(record, samples),
+        }
+    }
+
+    /// One JSON object, with a line end.
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// A few lines.
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!("run      {}, {}", self.run_id, self.state_words())];
+        let host = self.host.as_deref().unwrap_or("an unknown machine");
+        let process = self.process_id.map_or_else(String::new, |id| format!(", process {id}"));
+        lines.push(format!("where    {} on {host}{process}", self.directory));
+        let end = self.finished_at.as_ref().map_or_else(String::new, |end| format!(", ended {end}"));
+        lines.push(format!("since    {}{end}", self.started_at));
+        let written = self.seconds_since_written.map_or_else(|| "-".into(), human_seconds);
+        lines.push(format!("written  {written} ago"));
+        let counts: Vec<String> = self.curves.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        lines.push(format!("curves   {}", counts.join(", ")));
+        if let Some(current) = &self.current {
+            lines.extend(current.lines());
+        }
+        lines.into_iter().map(|line| line + "\n").collect()
+    }
+
+    fn state_words(&self) -> String {
+        match self.state {
+            "died" => format!(
+                "ended without a word (killed, or the machine went down); rowcliff resume {} goes on with it",
+                self.directory
+            ),
+            "unknown" => {
+                "whether it still runs cannot be seen from this machine: see when something was written".into()
+            }
+            "interrupted" | "failed" => format!("{}; rowcliff resume {} goes on with it", self.state, self.directory),
+            other => other.into(),
+        }
+    }
+}
+
+impl Current {
+    fn lines(&self) -> Vec<String> {
+        let planned = self.batches_planned.map_or_else(String::new, |planned| format!(" of {}", grouped(planned)));
+        let mut figures =
+            vec![format!("batch {}{planned}", grouped(self.batches)), format!("{} rows", grouped(self.table_rows))];
+        figures.extend(self.inserts_per_sec.map(|rate| format!("{} rows/s", human_rate(rate))));
+        figures.extend(self.slowdown.map(|slowdown| format!("{slowdown:.2} times the baseline")));
+        let mut lines = vec![
+            format!("curve    {} of {}: {}", self.number, self.of, self.short_name),
+            format!("         {}", figures.join(", ")),
+        ];
+        lines.extend(self.started_at.as_ref().map(|since| format!("         since {since}")));
+        if let (Some(low), Some(high)) = (self.seconds_left_low, self.seconds_left_high) {
+            lines.push(format!("left     {} for this curve", range_words((low, high))));
+        }
+        lines
+    }
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::NotStarted => "not started",
+        Outcome::Running => "running",
+        Outcome::Completed => "completed",
+        Outcome::Stopped { .. } => "stopped",
+        Outcome::Full { .. } => "full",
+        Outcome::Skipped { .. } => "skipped",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+fn current(record: &RunRecord, samples: &[Sample]) -> Option<Current> {
+    let is_current = |curve: &CurveRecord| matches!(curve.outcome, Outcome::Running | Outcome::Interrupted);
+    let index = record.curves.iter().position(is_current)?;
+    let curve = &record.curves[index];
+    let own: Vec<Sample> = samples.iter().filter(|sample| sample.curve == curve.curve).cloned().collect();
+    let last = own.last();
+    let planned = planned_batches(record, index);
+    let left = planned.and_then(|planned| time_left(&own, planned));
+    let slowdown = baseline(&own).zip(last).and_then(|(base, last)| Baseline::slowdown(&base, last));
+    Some(Current {
+        curve: curve.curve.clone(),
+        short_name: record_names(&record.curves).into_iter().nth(index).unwrap_or_default(),
+        number: index + 1,
+        of: record.curves.len(),
+        started_at: curve.started_at.clone(),
+        batches: last.map_or(0, |last| last.batch),
+        batches_planned: planned,
+        table_rows: last.map_or(0, |last| last.table_rows),
+        inserts_per_sec: last.and_then(|last| last.inserts_per_sec),
+        slowdown,
+        seconds_left_low: left.map(|left| left.0),
+        seconds_left_high: left.map(|left| left.1),
+    })
+}
+
+fn planned_batches(record: &RunRecord, index: usize) -> Option<u64> {
+    let sizes = record.plan.get("curves")?.get(index)?.get("sizes")?;
+    let figure = |name: &str| sizes.get(name).and_then(serde_json::Value::as_u64);
+    figure("rows")?.checked_div(figure("batch_rows")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Environment;
+
+    fn run(state: RunState) -> RunRecord {
+        let curve = |name: &str, outcome| CurveRecord { curve: name.into(), outcome, ..CurveRecord::default() };
+        RunRecord {
+            format_version: 1,
+            program_version: "1".into(),
+            build_profile: "release".into(),
+            run_id: "id".into(),
+            command_line: Vec::new(),
+            started_at: "then".into(),
+            finished_at: None,
+            state,
+            process_id: Some(7),
+            resumed_by: Vec::new(),
+            plan: serde_json::json!({"curves": [{}, {"sizes": {"rows": 100, "batch_rows": 10}}]}),
+            environment: Environment { host: Some("there".into()), ..Environment::default() },
+            targets: BTreeMap::new(),
+            curves: vec![curve("a", Outcome::Completed), curve("b", Outcome::Running)],
+        }
+    }
+
+    fn samples() -> Vec<Sample> {
+        let sample = |batch| Sample {
+            curve: "b".into(),
+            batch,
+            rows: 10,
+            table_rows: batch * 10,
+            seconds: 2.0,
+            inserts_per_sec: Some(5.0),
+            ..Sample::default()
+        };
+        (1..=4).map(sample).collect()
+    }
+
+    fn status(state: RunState, is_locked: bool, host: &str) -> Status {
+        let seen = Seen { is_locked, host: Some(host.into()), seconds_since_written: Some(3.0) };
+        Status::of(Path::new("dir"), &run(state), &samples(), &seen)
+    }
+
+    #[test]
+    fn the_state_is_what_the_lock_and_the_record_say_together() {
+        assert_eq!(status(RunState::Running, true, "there").state, "running");
+        assert_eq!(status(RunState::Running, false, "there").state, "died");
+        assert_eq!(status(RunState::Running, false, "here").state, "unknown");
+        assert_eq!(status(RunState::Finished, false, "here").state, "finished");
+        // A finished run that is being gone on with.
+        assert_eq!(status(RunState::Failed, true, "there").state, "running");
+    }
+
+    #[test]
+    fn the_curve_in_work_has_its_figures_and_the_time_it_will_take() {
+        let current = status(RunState::Running, true, "there").current.unwrap();
+        assert_eq!((current.number, current.of, current.batches, current.batches_planned), (2, 2, 4, Some(10)));
+        assert_eq!((current.table_rows, current.slowdown), (40, Some(1.0)));
+        assert_eq!((current.seconds_left_low, current.seconds_left_high), (Some(12.0), Some(12.0)));
+    }
+
+    #[test]
+    fn what_is_not_known_is_null_for_scripts() {
+        let seen = Seen::default();
+        let status = Status::of(Path::new("dir"), &run(RunState::Running), &[], &seen);
+        let value: serde_json::Value = serde_json::from_str(&status.json()).unwrap();
+        assert_eq!(value["v"], 1);
+        assert_eq!(value["seconds_since_written"], serde_json::Value::Null);
+        assert_eq!(value["current"]["inserts_per_sec"], serde_json::Value::Null);
+        assert_eq!(value["current"]["batches"], 0);
+        assert_eq!(value["curves"]["completed"], 1);
+    }
+}

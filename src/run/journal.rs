@@ -1,0 +1,175 @@
+//! The journal: what resume needs beside the samples. One JSON line each, in the order in which things happened; the
+//! boundary of a batch is written before its sample, so that every sample on disk has its boundary on disk too.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::boundary::Boundary;
+
+/// Name of the journal in a run directory.
+pub const JOURNAL_FILE: &str = "journal";
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Line {
+    /// A batch is whole.
+    Boundary {
+        /// Number of the curve in the plan.
+        curve: usize,
+        /// The batch; 0 for the table before the first one.
+        batch: u64,
+        /// The table after it.
+        boundary: Boundary,
+    },
+    /// Sessions were opened that change the table.
+    Sessions {
+        /// Number of the curve in the plan.
+        curve: usize,
+        /// When the server was started, by its own clock: after a restart the numbers come again.
+        server_started_at: Option<i64>,
+        /// The server's numbers of the sessions.
+        ids: Vec<u64>,
+    },
+    /// The rows beyond `batch` have been removed, and the lines above this one count no more: the curve goes on from there.
+    BackTo {
+        /// Number of the curve in the plan.
+        curve: usize,
+        /// The last batch that is whole.
+        batch: u64,
+    },
+}
+
+impl Line {
+    fn curve(&self) -> usize {
+        match self {
+            Self::Boundary { curve, .. } | Self::Sessions { curve, .. } | Self::BackTo { curve, .. } => *curve,
+        }
+    }
+}
+
+/// Appends to the journal.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+}
+
+impl Journal {
+    /// Opens it, and creates it where it is missing.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(JOURNAL_FILE);
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        // A line that something cut must not swallow the next one.
+        if std::fs::read(&path)?.last().is_some_and(|&byte| byte != b'\n') {
+            file.write_all(b"\n")?;
+        }
+        Ok(Self { file })
+    }
+
+    /// Appends a line, with one write, synced.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line).map_err(io::Error::other)?;
+        text.push(b'\n');
+        self.file.write_all(&text)?;
+        self.file.sync_data()
+    }
+}
+
+/// What the journal tells of one curve.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    lines: Vec<Line>,
+}
+
+impl Told {
+    /// Reads the journal of a run, as far as its lines are whole: one that was being written when something died is left
+    /// out.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn read(directory: &Path, curve: usize) -> io::Result<Self> {
+        let text = match std::fs::read_to_string(directory.join(JOURNAL_FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            other => other?,
+        };
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        Ok(Self { lines: lines.filter(|line| line.curve() == curve).collect() })
+    }
+
+    /// The boundary after a batch, if it was written and still counts.
+    pub fn boundary(&self, wanted: u64) -> Option<Boundary> {
+        if wanted == 0 {
+            return Some(Boundary::default());
+        }
+        for line in self.lines.iter().rev() {
+            match line {
+                Line::Boundary { batch, boundary, .. } if *batch == wanted => return Some(*boundary),
+                // What stands above was undone.
+                Line::BackTo { batch, .. } if *batch < wanted => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The highest batch that was whole: the one after it is the last that can have left rows behind.
+    pub fn highest_batch(&self) -> u64 {
+        self.lines.iter().fold(0, |highest, line| match line {
+            Line::Boundary { batch, .. } => highest.max(*batch),
+            Line::BackTo { batch, .. } => *batch,
+            Line::Sessions { .. } => highest,
+        })
+    }
+
+    /// All sessions, with the start of their server.
+    pub fn sessions(&self) -> impl Iterator<Item = (Option<i64>, &[u64])> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Sessions { server_started_at, ids, .. } => Some((*server_started_at, ids.as_slice())),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_line_counts_a_cut_one_does_not_and_what_was_undone_is_unknown() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(Told::read(directory.path(), 2).unwrap(), Told::default());
+        let at = |batch: u64, max_id| Boundary { table_rows: batch * 10, max_id };
+        let boundary = |batch, max_id| Line::Boundary { curve: 2, batch, boundary: at(batch, max_id) };
+        let sessions = Line::Sessions { curve: 2, server_started_at: Some(5), ids: vec![7, 8] };
+        let other = Line::Boundary { curve: 1, batch: 9, boundary: at(9, None) };
+        for line in [&sessions, &boundary(1, Some(10)), &boundary(1, Some(14)), &other, &boundary(2, Some(20))] {
+            Journal::open(directory.path()).unwrap().append(line).unwrap();
+        }
+        let told = Told::read(directory.path(), 2).unwrap();
+        assert_eq!(told.boundary(0), Some(Boundary::default()));
+        assert_eq!(told.boundary(1), Some(at(1, Some(14))));
+        assert_eq!(told.boundary(2), Some(at(2, Some(20))));
+        assert_eq!(told.boundary(3), None);
+        assert_eq!(told.highest_batch(), 2);
+        assert_eq!(told.sessions().collect::<Vec<_>>(), [(Some(5), &[7, 8][..])]);
+
+        let path = directory.path().join(JOURNAL_FILE);
+        let text = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 3]).unwrap();
+        assert_eq!(Told::read(directory.path(), 2).unwrap().boundary(2), None);
+
+        Journal::open(directory.path()).unwrap().append(&Line::BackTo { curve: 2, batch: 0 }).unwrap();
+        let told = Told::read(directory.path(), 2).unwrap();
+        assert_eq!(told.boundary(1), None, "it was undone");
+        assert_eq!(told.highest_batch(), 0, "its rows were removed");
+    }
+}
