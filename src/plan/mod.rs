@@ -153,6 +153,18 @@ impl Cell {
         wanted
     }
 
+    /// What resuming cannot do for this engine.
+    pub fn resume_note(&self) -> Option<String> {
+        let can = &self.engine_entry.can;
+        (can.keeps_rows && !can.delete).then(|| {
+            format!(
+                "{} cannot delete rows: a curve that is ended in the middle of a batch cannot be brought back to its last \
+                 boundary, and resuming starts it again from its first row",
+                self.engine_entry.name
+            )
+        })
+    }
+
     /// What `--cache` cannot do for this engine.
     pub fn cache_note(&self) -> Option<String> {
         (self.cache_bytes.is_some() && self.engine_entry.cache.is_none()).then(|| {

@@ -322,6 +322,7 @@ impl Runner<'_> {
         Ok(match self.targets[cell.target].judge(curve)? {
             Verdict::Runs { mut notes } => {
                 notes.extend(cell.cache_note());
+                notes.extend(cell.resume_note());
                 with_notes(self.rehearse(curve), notes)
             }
             other => other,
