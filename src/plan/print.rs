@@ -6,7 +6,7 @@ use clap::Arg;
 
 use super::file::{is_list, is_switch, name_of, plan_options};
 use super::place::mask_url;
-use crate::cli::Said;
+use crate::cli::{Said, SaidOption};
 use crate::error::Error;
 
 /// A plan file, and what a person should know of it.
@@ -29,7 +29,9 @@ pub fn plan_file(said: &Said) -> Result<Printed, Error> {
     let mut defaults = String::new();
     for option in plan_options() {
         let name = name_of(&option);
-        let Some(words) = said.options.iter().find(|said| said.name == name) else {
+        let is_off = |words: &SaidOption| is_switch(&option) && words.values.iter().all(|value| value == "false");
+        let words = said.options.iter().find(|said| said.name == name && !is_off(said));
+        let Some(words) = words else {
             defaults.extend(default_of(&option).map(|value| format!("# {name} = {value}\n")));
             continue;
         };

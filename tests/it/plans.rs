@@ -165,9 +165,9 @@ fn svg_texts(path: &Path) -> Vec<String> {
     let (mut texts, mut inside) = (Vec::new(), false);
     loop {
         match reader.read_event().unwrap() {
-            quick_xml::events::Event::Start(tag) => inside = tag.name().as_ref() == b"text",
+            quick_xml::events::Event::Start(tag) => inside = tag.name().as_ref() == "text",
             quick_xml::events::Event::Text(words) if inside => {
-                texts.push(String::from_utf8_lossy(&words).trim().to_owned());
+                texts.push(words.trim().to_owned());
             }
             quick_xml::events::Event::End(_) => inside = false,
             quick_xml::events::Event::Eof => return texts,
