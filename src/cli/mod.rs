@@ -86,7 +86,7 @@ pub struct CheckArgs {
 ///
 /// What can be said here can be said in a plan file, under the same name: [`crate::plan::file`] makes words of the file and
 /// has them parsed by this definition. Options that belong to one invocation are listed there.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     /// A plan in a TOML file, whose keys are the options here, as in rows = "300M"; an option on the command line comes before
     /// the file
@@ -318,7 +318,7 @@ impl ShardWord {
 }
 
 /// When a curve ends early.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Stop rules")]
 pub struct StopArgs {
     /// Stop a curve whose batches are slower than R rows/s, --stop-after of them in a row

@@ -162,6 +162,13 @@ pub struct Cell {
     pub cache_bytes: Option<u64>,
 }
 
+impl CurvePlan {
+    /// The name of its cell: what all repeats share.
+    pub fn cell_name(&self) -> &str {
+        self.name.rsplit_once(" r").map_or(self.name.as_str(), |(cell, _)| cell)
+    }
+}
+
 impl Cell {
     /// The varied settings as one label.
     pub fn settings_label(&self) -> String {

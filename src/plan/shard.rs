@@ -91,12 +91,12 @@ fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<(u64, u64), Error>
 /// no machine can run are listed by the first part.
 pub fn cut(resolved: &mut Resolved, number: u32, parts: u32) {
     let plan = &mut resolved.plan;
-    let cells = plan.curves.iter().map(cell_name).collect::<BTreeSet<_>>().len();
+    let cells = plan.curves.iter().map(CurvePlan::cell_name).collect::<BTreeSet<_>>().len();
     plan.shard = Some(Shard { number, parts, plan_cells: cells, plan_curves: plan.curves.len() });
     let mut parts_of: BTreeMap<String, u32> = BTreeMap::new();
     let mut dealt: u64 = 0;
     for curve in &plan.curves {
-        parts_of.entry(cell_name(curve).to_owned()).or_insert_with(|| {
+        parts_of.entry(curve.cell_name().to_owned()).or_insert_with(|| {
             if curve.unable.is_some() {
                 return 1;
             }
@@ -104,7 +104,7 @@ pub fn cut(resolved: &mut Resolved, number: u32, parts: u32) {
             part_of(dealt - 1, parts)
         });
     }
-    plan.curves.retain(|curve| parts_of.get(cell_name(curve)) == Some(&number));
+    plan.curves.retain(|curve| parts_of.get(curve.cell_name()) == Some(&number));
     // A server of another part need not be reachable from here.
     let used: BTreeSet<usize> = plan.curves.iter().map(|curve| curve.cell.target).collect();
     for curve in &mut plan.curves {
@@ -122,11 +122,6 @@ fn part_of(index: u64, parts: u32) -> u32 {
     let forth = (index / parts).is_multiple_of(2);
     // Fits: it is at most `parts`.
     (if forth { place + 1 } else { parts - place }) as u32
-}
-
-/// The name of a curve's cell: what its repeats share.
-fn cell_name(curve: &CurvePlan) -> &str {
-    curve.name.rsplit_once(" r").map_or(curve.name.as_str(), |(cell, _)| cell)
 }
 
 #[cfg(test)]
@@ -177,7 +172,7 @@ mod tests {
                 assert_eq!(resolved.secrets.len(), plan.targets.len());
                 let mut cells: BTreeMap<&str, u32> = BTreeMap::new();
                 for curve in &plan.curves {
-                    *cells.entry(cell_name(curve)).or_default() += 1;
+                    *cells.entry(curve.cell_name()).or_default() += 1;
                     assert_eq!(plan.targets[curve.cell.target].label, curve.cell.target_label);
                     assert!(seen.insert(curve.number, curve.name.clone()).is_none());
                 }

@@ -3,7 +3,8 @@
 //! Every line has `v`, the version of this shape (1), `event`, and `at`, the wall clock (UTC, RFC 3339). A reader passes over
 //! events and fields that it does not know; a change that it could not pass over raises `v`. A figure that is not known is
 //! null, never 0. `curve` is the full name, unique in the run and the same as in `batches.csv`; `name` is the short one that
-//! people see. With `--progress json` nothing else is written to stderr.
+//! people see. With `--progress json` nothing else is written to stderr; only a command line that cannot be parsed is refused in
+//! plain words.
 //!
 //! | event | fields |
 //! |---|---|
@@ -14,7 +15,7 @@
 //! | `batch` | `curve`, `name`, `batch`, `batches`, `slowdown` (against the baseline, once it is known), `sample` (the line of `batches.csv`, by column) |
 //! | `stop` | `curve`, `name`, `rule` (the flag), `figures` (what made it fire) |
 //! | `curve-finished` | `curve`, `name`, `outcome` (`state` and what belongs to it, as in `run.json`), `batches`, `table_rows`, `load_seconds` |
-//! | `run-finished` | `run`, `directory`, `state` (`finished`, `interrupted`, `failed`), `outcomes` (curves by state) |
+//! | `run-finished` | `run`, `directory` (null where the run could not start), `state` (`finished`, `interrupted`, `failed`), `outcomes` (curves by state) |
 //! | `error` | `text`: why the command failed |
 //! | `exit` | `code`; always the last line |
 
@@ -98,7 +99,7 @@ enum What<'a> {
     },
     RunFinished {
         run: &'a str,
-        directory: String,
+        directory: Option<String>,
         state: RunState,
         outcomes: BTreeMap<String, u64>,
     },
@@ -123,13 +124,14 @@ impl What<'_> {
 pub struct JsonLines<W> {
     out: W,
     names: Names,
-    directory: String,
+    /// Known once the run has started.
+    directory: Option<String>,
 }
 
 impl<W: Write> JsonLines<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, names: Names::default(), directory: String::new() }
+        Self { out, names: Names::default(), directory: None }
     }
 
     fn write(&mut self, what: What<'_>) {
@@ -140,7 +142,7 @@ impl<W: Write> JsonLines<W> {
 
     fn started(&mut self, record: &RunRecord, directory: &std::path::Path) {
         self.names = Names::of(record);
-        self.directory = directory.display().to_string();
+        self.directory = Some(directory.display().to_string());
         let skipped = record.curves.iter().filter(|curve| matches!(curve.outcome, Outcome::Skipped { .. })).count();
         self.write(What::RunStarted {
             run: &record.run_id,

@@ -82,7 +82,8 @@ fn a_printed_plan_repeats_its_command_line() {
     assert_eq!(stdout(&refused), "");
     // A password is not printed either, and the server is not asked.
     let target = "mysql://me:s3cret@127.0.0.1:1/test";
-    let server = run(home.path(), &["check", "--print-plan", "--target", target, "--rows", "1M"]);
+    let words = ["check", "--print-plan", "--target", target, "--rows", "1M", "--ask-password"];
+    let server = run(home.path(), &words);
     assert_eq!(code(&server), exit::OK, "{}", text(&server));
     assert!(
         stdout(&server).contains("mysql://me@127.0.0.1:1/test") && !text(&server).contains("s3cret"),
