@@ -233,7 +233,7 @@ pub fn closing(lines: &[String], exit: u8) -> Vec<String> {
         Some(text) => What::Error { text }.line(),
         None => What::Note { text, curve: None, target: None }.line(),
     };
-    lines.iter().map(line).chain([What::Exit { code: exit }.line()]).collect()
+    lines.iter().map(line).chain(std::iter::once_with(|| What::Exit { code: exit }.line())).collect()
 }
 
 fn slowdown(sample: &Sample, samples: &[Sample]) -> Option<f64> {
