@@ -9,6 +9,7 @@ mod fake;
 mod mariadb;
 mod mysql;
 mod plans;
+mod resume;
 mod scratch;
 mod sqlite;
 #[allow(dead_code)] // not every area needs every helper

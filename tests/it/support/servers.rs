@@ -120,9 +120,15 @@ impl OwnServer {
     }
 
     /// Ends it without ceremony and starts it again on its data, with other options.
-    pub fn restart(mut self, options: &[&str]) -> Self {
+    pub fn restart(self, options: &[&str]) -> Self {
+        self.restart_with(options, || {})
+    }
+
+    /// The same, with something to be done while it is down.
+    pub fn restart_with(mut self, options: &[&str], while_down: impl FnOnce()) -> Self {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        while_down();
         let binary = binary(self.family).expect("it was there before");
         self.child = launch(self.family, &binary, self.directory.path(), options);
         self.wait();
