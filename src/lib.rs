@@ -8,7 +8,7 @@
 //! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
 //! - [`hand_over`]: the words of the command line, with passwords taken out of the list of processes before anything else.
 //! - [`commands`]: one file for each command, from what was typed to what is printed; `main` prints.
-//! - [`plan`]: the resolved list of curves, made once and never changed.
+//! - [`plan`]: the resolved list of curves, made once and never changed; from the command line and [`plan::file`]s.
 //! - [`key`]: primary keys as functions of (seed, row index); one file for each family.
 //! - [`schema`]: table templates, and columns as the database reports them.
 //! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.

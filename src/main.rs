@@ -8,13 +8,16 @@ use rowcliff::cli::{Cli, Command};
 use rowcliff::commands::{Output, check, clean, engines, plot, restore, resume, run, show, status};
 use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
+use rowcliff::plan::file;
+use rowcliff::render::events;
 
 fn main() -> ExitCode {
     // First of all: it may start the program anew.
     let words = Words::of_process();
     // What clap says of a wrong word quotes it, so it says it of the masked ones.
     let cli = Cli::try_parse_from(&words.real).unwrap_or_else(|_| Cli::parse_from(&words.shown));
-    let result = match &cli.command {
+    let json = cli.command.speaks_json();
+    let result = file::complete(cli, &words.real).and_then(|cli| match &cli.command {
         Command::Run(args) => run::run(args, &words.shown),
         Command::Check(args) => check::run(args),
         Command::Resume(args) => resume::run(args, &words.shown),
@@ -24,7 +27,7 @@ fn main() -> ExitCode {
         Command::Clean(args) => clean::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Engines(args) => engines::run(args),
-    };
+    });
     let mut output = result.unwrap_or_else(|error| Output {
         stdout: String::new(),
         stderr: vec![format!("error: {error}")],
@@ -32,6 +35,9 @@ fn main() -> ExitCode {
     });
     // In front, because what a command says last stands last.
     output.stderr.splice(0..0, words.problem);
+    if json {
+        output.stderr = events::closing(&output.stderr, output.exit);
+    }
     print(&output)
 }
 

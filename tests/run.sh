@@ -3,8 +3,8 @@
 #
 #   tests/run.sh [AREA...]
 #
-# An area is `unit` (the tests inside src/, and those in the documentation) or a module of the integration tests:
-# tests/it/sqlite.rs is the area `sqlite`. Without names all areas run. One MariaDB and one MySQL server are
+# An area is `unit` (the tests inside src/, and those in the documentation), `slurm` (tests/slurm.sh, an array job on a real
+# Slurm) or a module of the integration tests: tests/it/sqlite.rs is the area `sqlite`. Without names all areas run. One MariaDB and one MySQL server are
 # installed if missing (tests/servers.sh), started in a private folder, and ended afterwards.
 #
 # The last line is the sum: "N passed, N failed". The status is not 0 when something failed, and also when an area
@@ -40,6 +40,8 @@ among() { # WORD LIST...
     return 1
 }
 
+known+=(slurm)
+
 areas=()
 for name in "$@"; do
     if ! among "$name" "${known[@]}"; then
@@ -59,8 +61,8 @@ servers=''
 integration=''
 for name in "${areas[@]}"; do
     case $name in
-    unit) ;;
-    cli | fake | sqlite) integration=1 ;;
+    unit | slurm) ;;
+    cli | fake | plans | sqlite) integration=1 ;;
     *) integration=1 servers=1 ;;
     esac
 done
@@ -194,6 +196,9 @@ area() {
     local -a filter=("$name::") mine=()
     if [[ $name == unit ]]; then
         run "$out" unit || status=$?
+    elif [[ $name == slurm ]]; then
+        run "$out" tests/slurm.sh || status=$?
+        sed -n 's/^left out: /slurm: left out: /p' "$out"
     else
         for test in "${tests[@]}"; do
             if [[ $test == *"$name::"* ]]; then seen=$((seen + 1)); fi

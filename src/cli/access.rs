@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 /// How to log in: the same options for every command that connects.
 #[derive(Debug, Clone, Default, Args)]
@@ -50,10 +50,10 @@ pub enum SslWord {
 #[command(next_help_heading = "Replication")]
 pub struct ReplicationArgs {
     /// Load although replicas are attached: they receive every row
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub allow_replication: bool,
 
     /// Keep the rows out of the binary log (session sql_log_bin=0, which needs a privilege)
-    #[arg(long, conflicts_with = "allow_replication")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", conflicts_with = "allow_replication", action = ArgAction::Set)]
     pub skip_binlog: bool,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Progress;
 use super::access::AccessArgs;
 
 /// The options of `resume`.
@@ -17,13 +18,24 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub start_again: bool,
 
-    /// Nothing on stderr but errors
-    #[arg(long, short)]
+    /// How progress is shown on stderr
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
+    pub progress: Progress,
+
+    /// Nothing on stderr but errors: --progress none
+    #[arg(long, short, conflicts_with = "progress")]
     pub quiet: bool,
 
     /// How to log in.
     #[command(flatten)]
     pub access: AccessArgs,
+}
+
+impl ResumeArgs {
+    /// How progress is shown.
+    pub fn progress(&self) -> Progress {
+        if self.quiet { Progress::None } else { self.progress }
+    }
 }
 
 /// The options of `status`.

@@ -6,11 +6,12 @@
 pub mod access;
 pub mod lifecycle;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use access::{AccessArgs, ReplicationArgs};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use lifecycle::{ResumeArgs, StatusArgs};
 
 use crate::units;
@@ -32,7 +33,7 @@ pub enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Connect, read only, and print what `run` with the same options would do
-    Check(Box<RunArgs>),
+    Check(Box<CheckArgs>),
     /// Go on with a run that was interrupted, killed or failed
     Resume(ResumeArgs),
     /// Say where a run stands, from its files, at any time
@@ -49,6 +50,18 @@ pub enum Command {
     Engines(EnginesArgs),
 }
 
+impl Command {
+    /// Whether everything on stderr is to be JSON.
+    pub fn speaks_json(&self) -> bool {
+        match self {
+            Self::Run(args) => args.progress() == Progress::Json,
+            Self::Check(args) => args.run.progress() == Progress::Json,
+            Self::Resume(args) => args.progress() == Progress::Json,
+            _ => false,
+        }
+    }
+}
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   rowcliff run
@@ -59,12 +72,38 @@ Examples:
       servers of rowcliff's own, fresh for every curve
   rowcliff run --target scratch --vary innodb_buffer_pool_size=64M,256M,1G --rows 50M
       a cache study
+  rowcliff run --plan plan.toml --shard slurm --out shard-$SLURM_ARRAY_TASK_ID
+      one part of a matrix, in an array job (`rowcliff check --print-plan` writes plan.toml)
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
 
-/// The options of `run` and `check`.
+/// The options of `check`.
 #[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Print the plan file that repeats this command line, and connect to nothing
+    #[arg(long)]
+    pub print_plan: bool,
+
+    /// What would be run.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// The options of `run` and `check`.
+///
+/// What can be said here can be said in a plan file, under the same name: [`crate::plan::file`] makes words of the file and
+/// has them parsed by this definition. Options that belong to one invocation are listed there.
+#[derive(Debug, Clone, Args)]
 pub struct RunArgs {
+    /// A plan in a TOML file, whose keys are the options here, as in rows = "300M"; an option on the command line comes before
+    /// the file
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+
+    /// Run one of N parts of the plan, by cells: I/N with I from 1, or slurm (the task of an array job)
+    #[arg(long, value_name = "I/N", value_parser = ShardWord::parse)]
+    pub shard: Option<ShardWord>,
+
     /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
     /// mysql://USER@localhost/DB?socket=PATH. Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
@@ -163,7 +202,7 @@ pub struct RunArgs {
     pub verify_rows: u64,
 
     /// Leave out the count and the comparison at the end of each curve
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub no_verify: bool,
 
     /// Memory for encoded rows
@@ -183,15 +222,19 @@ pub struct RunArgs {
     pub go_on: bool,
 
     /// Keep the tables of completed curves
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub keep: bool,
 
     /// Exit 1 when the environment prevents a cell (a privilege, a plugin, a server)
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub strict: bool,
 
-    /// Nothing on stderr but errors
-    #[arg(long, short)]
+    /// How progress is shown on stderr
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
+    pub progress: Progress,
+
+    /// Nothing on stderr but errors: --progress none
+    #[arg(long, short, conflicts_with = "progress")]
     pub quiet: bool,
 
     /// How to log in.
@@ -201,10 +244,92 @@ pub struct RunArgs {
     /// What may be done to replicas.
     #[command(flatten)]
     pub replication: ReplicationArgs,
+
+    /// What was said of a plan, word by word.
+    #[arg(skip)]
+    pub said: Said,
+}
+
+/// The options of a plan that were given, on the command line or in a plan file, before they were parsed.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// The plan file.
+    pub file: Option<PathBuf>,
+    /// The options, in the order of their definition.
+    pub options: Vec<SaidOption>,
+}
+
+/// One option that was given.
+#[derive(Debug, Clone)]
+pub struct SaidOption {
+    /// The long flag without its dashes.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<OsString>,
+    /// Its line in the plan file; `None` when it stood on the command line.
+    pub line: Option<usize>,
+}
+
+impl RunArgs {
+    /// How progress is shown.
+    pub fn progress(&self) -> Progress {
+        if self.quiet { Progress::None } else { self.progress }
+    }
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// Bars on a terminal, plain lines elsewhere.
+    Auto,
+    /// Bars (plain lines where stderr is no terminal).
+    Bar,
+    /// One plain line for each batch.
+    Plain,
+    /// One JSON object for each event.
+    Json,
+    /// Nothing but errors.
+    None,
+}
+
+/// Which part of a plan is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardWord {
+    /// A part by its number.
+    Part {
+        /// From 1.
+        number: u32,
+        /// How many there are.
+        parts: u32,
+    },
+    /// The task of a Slurm array job, from the environment.
+    Slurm,
+}
+
+impl ShardWord {
+    fn parse(text: &str) -> Result<Self, String> {
+        let problem = || format!("{text:?} is neither I/N, as in 1/4, nor slurm");
+        if text == "slurm" {
+            return Ok(Self::Slurm);
+        }
+        let (number, parts) = text.split_once('/').ok_or_else(problem)?;
+        // Digits and nothing else: +1/4 is a slip.
+        let whole = |digits: &str| match digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => digits.parse::<u32>().map_err(|_| problem()),
+            false => Err(problem()),
+        };
+        let (number, parts) = (whole(number)?, whole(parts)?);
+        match (number, parts) {
+            (_, 0) => Err("there has to be at least one part, as in 1/1".into()),
+            (0, _) => Err(format!("parts are counted from 1: 1/{parts} to {parts}/{parts}")),
+            _ if number > parts => Err(format!("there is no part {number} of {parts}: 1/{parts} to {parts}/{parts}")),
+            _ => Ok(Self::Part { number, parts }),
+        }
+    }
 }
 
 /// When a curve ends early.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Stop rules")]
 pub struct StopArgs {
     /// Stop a curve whose batches are slower than R rows/s, --stop-after of them in a row
@@ -363,5 +488,16 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_shard_is_a_part_that_exists() {
+        assert_eq!(ShardWord::parse("4/4"), Ok(ShardWord::Part { number: 4, parts: 4 }));
+        assert_eq!(ShardWord::parse("slurm"), Ok(ShardWord::Slurm));
+        for text in
+            ["0/4", "5/4", "x", "1/0", "1", "/", "1/", "/4", "-1/4", "+1/4", "1/4/2", "1/99999999999", " 1/4", ""]
+        {
+            assert!(ShardWord::parse(text).is_err(), "{text:?} was taken");
+        }
     }
 }

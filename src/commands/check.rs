@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Output;
-use crate::cli::RunArgs;
+use crate::cli::{CheckArgs, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
 use crate::plan::{self, CurvePlan, Plan};
@@ -12,7 +12,6 @@ use crate::record::CurveRecord;
 use crate::render::names::record_names;
 use crate::render::table::{Align, Table};
 use crate::run::new_curve_record;
-use crate::target::engines::EngineTable;
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
 use crate::target::{Target, Verdict};
@@ -22,8 +21,25 @@ use crate::units::{grouped, human_bytes, human_rows};
 ///
 /// # Errors
 /// Wrong usage, or no target can be reached.
-pub fn run(args: &RunArgs) -> Result<Output, Error> {
-    let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
+pub fn run(args: &CheckArgs) -> Result<Output, Error> {
+    if args.print_plan { print_plan(&args.run) } else { check(&args.run) }
+}
+
+/// The plan file that repeats the command line, of a plan that makes sense.
+fn print_plan(args: &RunArgs) -> Result<Output, Error> {
+    // Nothing is connected to, so that nobody needs to be asked.
+    let mut args = args.clone();
+    args.access.ask_password = false;
+    plan::of_args(&args)?;
+    let printed = plan::print::plan_file(&args.said)?;
+    Ok(Output { stdout: printed.toml, stderr: printed.notes, exit: exit::OK })
+}
+
+fn check(args: &RunArgs) -> Result<Output, Error> {
+    let resolved = plan::of_args(args)?;
+    if let Some(nothing) = super::run::nothing_to_do(&resolved.plan) {
+        return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
+    }
     let plan = &resolved.plan;
     let here = args.out.clone().unwrap_or_else(|| "rowcliff-runs".into());
     let opening = Opening {
@@ -143,14 +159,23 @@ fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
     };
     let batches: u64 = runnable.iter().map(|curve| curve.sizes.batches()).sum();
     let rows = runnable.iter().fold(0_u64, |sum, curve| sum.saturating_add(curve.sizes.rows));
-    let mut text = format!(
-        "\n{} of {} curves would run: {} batches, {} rows in all, about {} of disk at a time ({how}; an estimate)\n",
+    let mut text = String::from("\n");
+    if let Some(shard) = &plan.shard {
+        text.push_str(&format!(
+            "shard {shard}: {} of the {} curves of the plan, which has {} cells\n",
+            plan.curves.len(),
+            shard.plan_curves,
+            shard.plan_cells
+        ));
+    }
+    text.push_str(&format!(
+        "{} of {} curves would run: {} batches, {} rows in all, about {} of disk at a time ({how}; an estimate)\n",
         runnable.len(),
         plan.curves.len(),
         grouped(batches),
         human_rows(rows),
         human_bytes(disk),
-    );
+    ));
     let existing =
         here.ancestors().find(|path| path.exists() && !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Some(free) = environment::free_bytes(existing) {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Output, resume};
-use crate::cli::RunArgs;
-use crate::error::Error;
+use crate::cli::{Progress, RunArgs};
+use crate::error::{Error, exit};
 use crate::observe::environment;
 use crate::plan::{self, Place, Plan, Protection, Secret, TargetSpec};
 use crate::record::store::RUN_FILE;
@@ -13,7 +13,6 @@ use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
-use crate::target::engines::EngineTable;
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
 
@@ -22,12 +21,15 @@ use crate::target::registry::{self, Opening};
 /// # Errors
 /// Wrong usage, nothing could be reached, or results could not be saved.
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
-    let resolved = plan::resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
-    let mut reporter = progress::reporter(args.quiet);
+    let resolved = plan::of_args(args)?;
+    if let Some(nothing) = nothing_to_do(&resolved.plan) {
+        return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
+    }
+    let mut reporter = progress::reporter(style(args.progress()));
     for note in &resolved.notes {
         reporter.report(&Event::Note(note));
     }
-    let out = out_directory(args);
+    let out = out_directory(args, &resolved.plan);
     if args.go_on && out.join(RUN_FILE).exists() {
         resume::same_plan(&out, &resolved.plan)?;
         let words = resume::Words {
@@ -87,13 +89,15 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         asked_to_end: Arc::new(move || signals.is_asked()),
     };
     let targets = registry::open(&opening)?;
+    let mut environment = environment::observe(&data_directory(plan, &path));
+    environment.encode_threads = Some(crate::rows::use_cores(environment.cgroup_cpu_cores) as u64);
     let runner = Runner {
         plan,
         targets,
         clock: Arc::new(SystemClock::new()),
         started: std::time::Duration::ZERO,
         interrupt,
-        environment: environment::observe(&data_directory(plan, &path)),
+        environment,
         directory,
         reporter,
         command_line: command_line.to_vec(),
@@ -111,11 +115,32 @@ fn data_directory(plan: &Plan, run_directory: &Path) -> PathBuf {
     named.ancestors().find(|path| path.exists()).unwrap_or(run_directory).to_owned()
 }
 
-fn out_directory(args: &RunArgs) -> PathBuf {
+pub(super) fn style(word: Progress) -> progress::Style {
+    match word {
+        Progress::Auto => progress::Style::Auto,
+        Progress::Bar => progress::Style::Bar,
+        Progress::Plain => progress::Style::Plain,
+        Progress::Json => progress::Style::Json,
+        Progress::None => progress::Style::Silent,
+    }
+}
+
+/// What to say where a part of a plan has no curve.
+pub fn nothing_to_do(plan: &Plan) -> Option<String> {
+    let shard = plan.shard.as_ref().filter(|_| plan.curves.is_empty())?;
+    Some(format!(
+        "shard {shard} has nothing to do: the plan has {} cells, and all that can run are in other shards",
+        shard.plan_cells
+    ))
+}
+
+fn out_directory(args: &RunArgs, plan: &Plan) -> PathBuf {
     args.out.clone().unwrap_or_else(|| {
         let now = jiff::Timestamp::now();
         let stamp: String = now.to_string().chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect();
-        PathBuf::from("rowcliff-runs").join(stamp)
+        // The tasks of an array start in the same second.
+        let part = plan.shard.map_or_else(String::new, |shard| format!("-shard-{}-of-{}", shard.number, shard.parts));
+        PathBuf::from("rowcliff-runs").join(format!("{stamp}{part}"))
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::cgroup;
 use crate::record::Environment;
 
 /// Looks at the machine and at the file system below `directory`.
@@ -14,14 +15,16 @@ pub fn observe(directory: &Path) -> Environment {
         _ => None,
     };
     let mount = mount_of(directory);
+    let limits = cgroup::limits();
     Environment {
         host: host(),
         kernel,
         cpu_model: proc_value("/proc/cpuinfo", "model name"),
         cpu_cores: std::thread::available_parallelism().ok().map(|cores| cores.get() as u64),
         memory_bytes: proc_value("/proc/meminfo", "MemTotal").and_then(|text| kibibytes(&text)),
-        cgroup_memory_bytes: cgroup_file("memory.max").and_then(|text| text.parse().ok()),
-        cgroup_cpu_cores: cgroup_file("cpu.max").and_then(|text| cpu_quota(&text)),
+        cgroup_memory_bytes: limits.memory_bytes,
+        cgroup_cpu_cores: limits.cpu_cores,
+        encode_threads: None,
         file_system: mount.as_ref().map(|mount| mount.1.clone()),
         device: mount.map(|mount| mount.0),
         free_bytes: free_bytes(directory),
@@ -54,21 +57,6 @@ fn kibibytes(text: &str) -> Option<u64> {
     text.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A limit of this process's control group (version 2).
-fn cgroup_file(name: &str) -> Option<String> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let text = fs::read_to_string(Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/')).join(name)).ok()?;
-    Some(text.trim().to_owned())
-}
-
-/// `QUOTA PERIOD` in microseconds; `max` means no limit.
-fn cpu_quota(text: &str) -> Option<f64> {
-    let (quota, period) = text.split_once(' ')?;
-    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (period > 0.0).then_some(quota / period)
-}
-
 /// Device and file system type of the mount that holds `directory`: the longest mount point above it.
 fn mount_of(directory: &Path) -> Option<(String, String)> {
     let path = fs::canonicalize(directory).ok()?;
@@ -91,9 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotas_and_sizes_are_read() {
-        assert_eq!(cpu_quota("150000 100000"), Some(1.5));
-        assert_eq!(cpu_quota("max 100000"), None);
+    fn sizes_are_read() {
         assert_eq!(kibibytes("24576 kB"), Some(24 << 20));
         assert_eq!(kibibytes("24576"), None);
     }

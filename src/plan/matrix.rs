@@ -93,6 +93,7 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         keep: args.keep,
         strict: args.strict,
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
+        shard: None,
     };
     Ok(Resolved { plan, secrets, protection: login.protection, notes })
 }

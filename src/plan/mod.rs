@@ -1,11 +1,14 @@
 //! What a run will do: the validated list of curves, made once from what the user typed and never changed.
 
+pub mod file;
 pub mod flush;
 pub mod login;
 pub mod matrix;
 pub mod option_file;
 pub mod place;
+pub mod print;
 pub mod settings;
+pub mod shard;
 
 use std::path::PathBuf;
 
@@ -13,14 +16,17 @@ use serde::{Deserialize, Serialize};
 
 pub use flush::Flush;
 pub use login::{Login, Protection};
-pub use matrix::resolve;
+pub use matrix::{Resolved, resolve};
 pub use place::{Place, Secret, ServerPlace, TargetSpec};
+pub use shard::Shard;
 
+use crate::cli::RunArgs;
+use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
 use crate::run::stop::StopRules;
-use crate::target::engines::Engine;
+use crate::target::engines::{Engine, EngineTable};
 
 /// A run, resolved: no default is left open, no flag is seen below.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,6 +63,32 @@ pub struct Plan {
     /// What the user allows on a server that is not ours.
     #[serde(default)]
     pub care: Care,
+    /// Which part of a larger plan this is.
+    #[serde(default)]
+    pub shard: Option<Shard>,
+}
+
+/// From the words to the plan: the engine table, the matrix, and the part of it that was asked for.
+///
+/// # Errors
+/// As [`resolve`]; what was said in a plan file is named with its line.
+pub fn of_args(args: &RunArgs) -> Result<Resolved, Error> {
+    let make = || {
+        let mut resolved = resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
+        if let Some(word) = args.shard {
+            let (number, parts) = shard::asked(word, |name| std::env::var(name).ok())?;
+            shard::cut(&mut resolved, number, parts);
+        }
+        Ok(resolved)
+    };
+    make().map_err(|error| file::located(error, &args.said))
+}
+
+impl Plan {
+    /// Whether other curves, here or in another part of the plan, have the same target: what they store must not meet.
+    pub fn shares_target(&self, target: usize) -> bool {
+        self.shard.is_some() || self.curves.iter().filter(|curve| curve.cell.target == target).count() > 1
+    }
 }
 
 /// What the user allows on a server that is not ours, and what its sessions leave alone.
@@ -128,6 +160,13 @@ pub struct Cell {
     pub settings: Vec<(String, String)>,
     /// The cache that every engine is to have.
     pub cache_bytes: Option<u64>,
+}
+
+impl CurvePlan {
+    /// The name of its cell: what all repeats share.
+    pub fn cell_name(&self) -> &str {
+        self.name.rsplit_once(" r").map_or(self.name.as_str(), |(cell, _)| cell)
+    }
 }
 
 impl Cell {

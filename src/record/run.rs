@@ -82,6 +82,9 @@ pub struct Environment {
     pub cgroup_memory_bytes: Option<u64>,
     /// CPU limit of the control group in cores, where one is set.
     pub cgroup_cpu_cores: Option<f64>,
+    /// Threads that generate and encode rows.
+    #[serde(default)]
+    pub encode_threads: Option<u64>,
     /// File system type of the data directory, when it is local.
     pub file_system: Option<String>,
     /// Device of the data directory, when it is local.

@@ -5,10 +5,11 @@
 //! - [`pictures`]: which pictures there are, and what goes into each.
 //! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`],
 //!   [`text`] knows how wide words are.
-//! - [`progress`]: what a run says on stderr while it goes on.
+//! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
 //! - [`show`]: the tables of a run, set by [`table`].
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod events;
 pub mod input;
 pub mod layout;
 pub mod names;

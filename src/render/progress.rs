@@ -1,4 +1,4 @@
-//! Progress on stderr: two bars on a terminal, one plain line per batch elsewhere.
+//! Progress on stderr: two bars on a terminal, one plain line per batch elsewhere, or JSON where it is asked for.
 //!
 //! A closed pipe does not end a load: what cannot be written is dropped.
 
@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::events::JsonLines;
 use super::names::record_names;
 use crate::analyse::{Baseline, baseline, time_left};
 use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
@@ -16,28 +17,48 @@ use crate::units::{grouped, human_rate, human_rows, human_seconds};
 
 /// The short names of a run's curves.
 #[derive(Debug, Default)]
-struct Names(HashMap<String, String>);
+pub(super) struct Names(HashMap<String, String>);
 
 impl Names {
-    fn of(record: &RunRecord) -> Self {
+    pub(super) fn of(record: &RunRecord) -> Self {
         let full = record.curves.iter().map(|curve| curve.curve.clone());
         Self(full.zip(record_names(&record.curves)).collect())
     }
 
-    fn short<'a>(&'a self, curve: &'a CurveRecord) -> &'a str {
-        self.0.get(&curve.curve).unwrap_or(&curve.curve)
+    pub(super) fn short<'a>(&'a self, curve: &'a CurveRecord) -> &'a str {
+        self.of_full(&curve.curve)
+    }
+
+    pub(super) fn of_full<'a>(&'a self, full: &'a str) -> &'a str {
+        self.0.get(full).map_or(full, String::as_str)
     }
 }
 
-/// Chooses by what stderr is.
-pub fn reporter(quiet: bool) -> Box<dyn Reporter> {
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Bars on a terminal that can draw them, plain lines elsewhere.
+    Auto,
+    /// Bars on any terminal.
+    Bar,
+    /// One plain line for each batch.
+    Plain,
+    /// One JSON object for each event.
+    Json,
+    /// Nothing.
+    Silent,
+}
+
+/// Chooses by what was asked for and by what stderr is.
+pub fn reporter(style: Style) -> Box<dyn Reporter> {
+    let is_terminal = std::io::stderr().is_terminal();
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if quiet {
-        Box::new(Quiet)
-    } else if std::io::stderr().is_terminal() && !dumb {
-        Box::new(Bars::new())
-    } else {
-        Box::new(Lines::default())
+    match style {
+        Style::Silent => Box::new(Quiet),
+        Style::Json => Box::new(JsonLines::new(std::io::stderr())),
+        Style::Auto if is_terminal && !dumb => Box::new(Bars::new()),
+        Style::Bar if is_terminal => Box::new(Bars::new()),
+        Style::Auto | Style::Bar | Style::Plain => Box::new(Lines::default()),
     }
 }
 

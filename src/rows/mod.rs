@@ -22,7 +22,7 @@ use crate::schema::{Column, Dialect};
 
 pub use compare::same_value;
 pub use encode::{SqlText, Tsv};
-pub use parallel::{parallel_map, split_range};
+pub use parallel::{parallel_map, split_range, use_cores};
 pub use value::{Value, ValueSink, Values};
 
 use fill::{Field, Widest};

@@ -27,9 +27,37 @@ pub fn parallel_map<T: Send>(ranges: Vec<Range<u64>>, f: impl Fn(Range<u64>) -> 
     ranges.into_par_iter().map(f).collect()
 }
 
+/// Sets the number of threads for the rest of the process: the cores that the system shows, or fewer where a control group
+/// allows less CPU time than that. Gives the number.
+///
+/// Threads beyond the limit would use up its quota in a burst, and then everything stands still until the next period.
+/// Once the pool is in use its size stays.
+pub fn use_cores(limit_cores: Option<f64>) -> usize {
+    let seen = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = within(seen, limit_cores);
+    // The only error is that the pool is there already.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    rayon::current_num_threads()
+}
+
+fn within(seen: usize, limit_cores: Option<f64>) -> usize {
+    let limit = limit_cores.filter(|cores| cores.is_finite() && *cores > 0.0).map(|cores| cores.ceil() as usize);
+    limit.map_or(seen, |limit| seen.min(limit)).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_core_is_one_thread() {
+        assert_eq!(within(8, None), 8);
+        assert_eq!(within(8, Some(2.5)), 3);
+        assert_eq!(within(8, Some(0.2)), 1);
+        assert_eq!(within(8, Some(64.0)), 8);
+        assert_eq!(within(8, Some(f64::NAN)), 8);
+        assert_eq!(within(0, Some(1.0)), 1);
+    }
 
     #[test]
     fn ranges_are_cut_without_gaps() {

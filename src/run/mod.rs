@@ -279,7 +279,7 @@ impl Runner<'_> {
             }
             let curve = &self.plan.curves[index];
             // All repeats of a cell share one trial.
-            let identity = curve.name.rsplit_once(" r").map_or(curve.name.as_str(), |(cell, _)| cell).to_owned();
+            let identity = curve.cell_name().to_owned();
             let verdict = match verdicts.get(&identity) {
                 Some(verdict) => verdict.clone(),
                 None => {

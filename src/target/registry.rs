@@ -37,10 +37,7 @@ pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
         .enumerate()
         .map(|(index, spec)| {
             let target: Box<dyn Target> = match &spec.place {
-                Place::Sqlite { path } => {
-                    let curves = plan.curves.iter().filter(|curve| curve.cell.target == index).count();
-                    Box::new(SqliteTarget::new(path.clone(), curves > 1))
-                }
+                Place::Sqlite { path } => Box::new(SqliteTarget::new(path.clone(), plan.shares_target(index))),
                 Place::Server(place) => {
                     let secret = secrets.get(index).cloned().unwrap_or_default();
                     let access = Access::new(place.clone(), secret).protected(protection);

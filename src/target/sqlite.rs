@@ -118,8 +118,8 @@ fn remove(path: &Path) {
 /// Removes the file that a curve of an unfinished run left behind. Gives what was done, as a sentence.
 pub fn clean(path: Option<&Path>, directory: &Path, plan: &crate::plan::Plan, index: usize) -> String {
     let curve = &plan.curves[index];
-    let curves = plan.curves.iter().filter(|other| other.cell.target == curve.cell.target).count();
-    let file = SqliteTarget::new(path.map(Path::to_owned), curves > 1).file(directory, curve.number);
+    let numbered = plan.shares_target(curve.cell.target);
+    let file = SqliteTarget::new(path.map(Path::to_owned), numbered).file(directory, curve.number);
     if !file.exists() {
         return format!("{} is gone already", file.display());
     }

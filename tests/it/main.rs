@@ -8,6 +8,7 @@ mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
+mod plans;
 mod resume;
 mod scratch;
 mod sqlite;

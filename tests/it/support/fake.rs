@@ -325,6 +325,7 @@ impl FakeRun {
             keep: false,
             strict: false,
             care: rowcliff::plan::Care::default(),
+            shard: None,
         };
         let target = FakeTarget { clock: Arc::clone(&clock), behaviour, seen: Arc::clone(&seen) };
         let mut events = Events::default();
