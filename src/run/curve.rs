@@ -44,7 +44,7 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
 
     settle(runner, &mut record.curves[index], plan.cell.target);
     let ended = match open(runner, &mut record.curves[index], plan)? {
-        Ok((table, start)) => load_table(runner, record, index, table, start),
+        Ok(Opened { table, start }) => load_table(runner, record, index, table, start),
         Err(failure) => {
             record.curves[index].outcome = failed(&failure);
             Ok(())
@@ -58,14 +58,16 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     Ok(())
 }
 
+/// A table that is ready to be loaded, and where the load begins.
+struct Opened {
+    table: Box<dyn Table>,
+    start: Start,
+}
+
 /// Makes the table of a curve, or finds the one that an earlier rowcliff left behind and brings it to its last boundary.
 ///
 /// The inner error is the curve's: its table stays known where there may be one.
-fn open(
-    runner: &mut Runner<'_>,
-    entry: &mut CurveRecord,
-    plan: &CurvePlan,
-) -> Result<Result<(Box<dyn Table>, Start), Failure>, Error> {
+fn open(runner: &mut Runner<'_>, entry: &mut CurveRecord, plan: &CurvePlan) -> Result<Result<Opened, Failure>, Error> {
     let (table, mark) = (table_name(&runner.run_id, plan.number), mark(&runner.run_id, plan.number));
     let directory = runner.directory.path().to_owned();
     let order = TableOrder {
@@ -99,7 +101,7 @@ fn open(
         start = resume::start_again(runner, entry, plan, &gone)?;
     }
     Ok(match runner.targets[plan.cell.target].open(&order) {
-        Ok(table) => Ok((table, start)),
+        Ok(table) => Ok(Opened { table, start }),
         Err(failure) => {
             entry.table = None;
             Err(failure)
@@ -114,7 +116,7 @@ fn go_on(
     plan: &CurvePlan,
     mut table: Box<dyn Table>,
     past: &Past,
-) -> Result<Result<Option<(Box<dyn Table>, Start)>, Failure>, Error> {
+) -> Result<Result<Option<Opened>, Failure>, Error> {
     let source = verify::row_source(runner.plan, plan, table.facts()).map_err(Failure::fatal);
     let brought = match source {
         Ok(source) => resume::bring_back(runner, entry, plan, table.as_mut(), &source)?,
@@ -125,7 +127,7 @@ fn go_on(
         Err(failure) => failure.kind == FailureKind::Gone && resume::may_start_again(runner.plan, plan, past),
     };
     if brought.is_ok() && !drop {
-        return Ok(brought.map(|start| Some((table, start))));
+        return Ok(brought.map(|start| Some(Opened { table, start })));
     }
     let closed = patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| {
         table.close(!drop)
