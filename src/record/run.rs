@@ -254,4 +254,7 @@ pub struct Verification {
     pub first_difference: Option<String>,
     /// Why a part was left out, if it was.
     pub left_out: Option<String>,
+    /// Which rows were compared, where they are not rows at random indexes.
+    #[serde(default)]
+    pub compared: Option<String>,
 }

@@ -181,7 +181,7 @@ fn load_table(
                     entry.outcome = ended.outcome;
                     silent = ended.silent;
                     if !silent {
-                        finish(runner, entry, table.as_mut(), &source);
+                        finish(runner, plan, entry, table.as_mut(), &source);
                     }
                     Ok(())
                 }
@@ -288,7 +288,7 @@ pub fn failed(failure: &Failure) -> Outcome {
 }
 
 /// The end of a curve that loaded something: closing work, count, comparison.
-fn finish(runner: &Runner<'_>, entry: &mut CurveRecord, table: &mut dyn Table, source: &RowSource) {
+fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table: &mut dyn Table, source: &RowSource) {
     if !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. }) {
         return;
     }
@@ -309,8 +309,9 @@ fn finish(runner: &Runner<'_>, entry: &mut CurveRecord, table: &mut dyn Table, s
     let Some(verify_rows) = runner.plan.verify_rows else { return };
     let rows = entry.table_rows;
     let seed = runner.plan.seed;
+    let batch_rows = plan.sizes.batch_rows;
     let checked = patiently(table, &runner.interrupt, None, "the verification", |table| {
-        verify::table(table, source, rows, verify_rows, seed)
+        verify::table(table, source, rows, verify_rows, batch_rows, seed)
     });
     match checked {
         Ok(verification) => {

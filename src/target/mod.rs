@@ -278,6 +278,13 @@ pub trait Table: Send {
     /// What the target said.
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure>;
 
+    /// Fetches the values of `columns` of the `rows` rows that came last, in any order: of a table that holds `of` rows and has
+    /// no index that finds a row.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn last_rows(&mut self, columns: &[String], rows: u64, of: u64) -> Result<Vec<Vec<Value>>, Failure>;
+
     /// The highest value of the AUTO_INCREMENT column; `None` where the table has none, or no row.
     ///
     /// # Errors

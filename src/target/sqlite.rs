@@ -378,6 +378,17 @@ impl Table for SqliteTable {
         Ok(found)
     }
 
+    fn last_rows(&mut self, columns: &[String], rows: u64, _of: u64) -> Result<Vec<Vec<Value>>, Failure> {
+        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
+        // A table without a rowid has a key, and is not asked.
+        let sql = format!("SELECT {} FROM {} ORDER BY rowid DESC LIMIT {rows}", list.join(","), self.facts.quoted_name);
+        let mut statement = self.control.prepare(&sql).map_err(failure)?;
+        let found: rusqlite::Result<Vec<Vec<Value>>> = statement
+            .query_map([], |row| (0..list.len()).map(|index| Ok(from_sqlite(row.get_ref(index)?))).collect())
+            .and_then(Iterator::collect);
+        found.map_err(failure)
+    }
+
     fn max_id(&mut self) -> Result<Option<u64>, Failure> {
         let Some(column) = self.facts.auto_increment() else { return Ok(None) };
         let sql = format!("SELECT MAX({}) FROM {}", quote_identifier(&column.name), self.facts.quoted_name);

@@ -510,3 +510,39 @@ fn samples_cut_at_every_byte_of_their_last_two_lines_are_shown_drawn_and_resumed
         }
     }
 }
+
+/// ARCHIVE cannot delete: a curve of it that ended in the middle of a batch is not brought back, and says so in time.
+#[test]
+fn an_engine_that_cannot_delete_says_so_at_the_start_and_starts_again_when_it_is_told_to() {
+    let Some(server) = OwnServer::start(Family::MariaDb, &["--plugin-load-add=ha_archive"]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("r");
+    let target = server.target();
+    #[rustfmt::skip]
+    let words = [
+        "run", "--target", &target, "--out", "r", "--engine", "archive", "--key", "autoinc",
+        "--rows", "60k", "--batch-rows", "2k", "--statement-rows", "10",
+    ];
+    let mut command = rowcliff(home.path());
+    let mut child = command.args(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    await_batches(&directory, 4);
+    // In the middle of a batch: a statement of ten rows takes far less than a batch of two hundred.
+    std::thread::sleep(Duration::from_millis(30));
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(stderr(&output).contains("ARCHIVE cannot delete rows"), "{}", text(&output));
+    let table = record(&directory).curves[0].table.clone().unwrap();
+    let there: u64 = server.connect().query_first(format!("SELECT COUNT(*) FROM {table}")).unwrap().unwrap();
+    let recorded = samples(&directory).len() as u64 * 2000;
+    let output = run(home.path(), &["resume", "r"]);
+    if there == recorded {
+        // Killed exactly at a boundary: then nothing is in the way.
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    } else {
+        assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+        assert!(stderr(&output).contains("cannot delete rows") && stderr(&output).contains("--start-again"));
+        let output = run(home.path(), &["resume", "r", "--start-again"]);
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    }
+    assert_exact(&directory, 60_000, 2000);
+}

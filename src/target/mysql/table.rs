@@ -156,6 +156,20 @@ impl Table for MysqlTable {
         })
     }
 
+    fn last_rows(&mut self, columns: &[String], rows: u64, of: u64) -> Result<Vec<Vec<Value>>, Failure> {
+        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
+        let order = match self.facts.auto_increment() {
+            Some(column) => format!("ORDER BY {} DESC LIMIT {rows}", quote_identifier(&column.name)),
+            // Without a key a table is read in the order in which it was filled.
+            None => format!("LIMIT {rows} OFFSET {}", of.saturating_sub(rows)),
+        };
+        let sql = format!("SELECT {} FROM {} {order}", list.join(","), self.facts.quoted_name);
+        self.work.run(&self.control, |conn| {
+            let rows: Vec<Row> = conn.exec(&sql, Params::Empty)?;
+            Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect())
+        })
+    }
+
     fn max_id(&mut self) -> Result<Option<u64>, Failure> {
         let Some(column) = self.facts.auto_increment() else { return Ok(None) };
         if !self.facts.limits.keeps_rows {

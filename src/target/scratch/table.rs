@@ -89,6 +89,10 @@ impl Table for ScratchTable {
         self.inner.fetch(columns, lookups)
     }
 
+    fn last_rows(&mut self, columns: &[String], rows: u64, of: u64) -> Result<Vec<Vec<Value>>, Failure> {
+        self.inner.last_rows(columns, rows, of)
+    }
+
     fn max_id(&mut self) -> Result<Option<u64>, Failure> {
         self.inner.max_id()
     }

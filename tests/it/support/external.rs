@@ -25,6 +25,7 @@ macro_rules! tests {
             statements_stay_below_max_allowed_packet,
             no_connection_is_left_and_none_too_many_is_opened,
             rows_that_a_trigger_discards_are_found,
+            a_table_that_no_index_searches_is_compared_by_its_last_rows,
             check_changes_nothing,
             a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds,
             a_table_of_every_common_type_is_filled_and_compared,
@@ -444,6 +445,75 @@ pub fn rows_that_a_trigger_discards_are_found(family: Family) {
     assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::FAILED)));
     let Outcome::Failed { message, .. } = &record(&home.path().join("r")).curves[0].outcome else { panic!() };
     assert!(message.contains("compared rows") && message.contains("id3"), "{message}");
+}
+
+pub fn a_table_that_no_index_searches_is_compared_by_its_last_rows(family: Family) {
+    let Some(place) = place(family) else { return };
+    let home = place.home.path();
+    let counted =
+        "CREATE TABLE {table} (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL, b VARCHAR(30)) {options}";
+    let heap = "CREATE TABLE {table} (a INT NOT NULL, b VARCHAR(30), c DATETIME(3)) {options}";
+    for (schema, engine) in [(counted, "innodb"), (heap, "innodb"), (heap, "myisam")] {
+        std::fs::write(home.join("own.sql"), schema).unwrap();
+        let run_directory = place.finished(&[
+            "--engine",
+            engine,
+            "--key",
+            "autoinc",
+            "--schema",
+            "own.sql",
+            "--rows",
+            "6k",
+            "--batch-rows",
+            "2k",
+            "--connections",
+            "4",
+            "--statement-rows",
+            "50",
+            "--keep",
+        ]);
+        let record = record(&run_directory);
+        let verification = record.curves[0].verification.clone().unwrap();
+        assert_eq!((verification.compared_rows, verification.wrong_rows), (1000, 0), "{engine} {verification:?}");
+        assert!(verification.compared.unwrap().contains("rows that came last"));
+        connect(&place.socket).query_drop(format!("DROP TABLE {}", record.curves[0].table.as_ref().unwrap())).unwrap();
+        std::fs::remove_dir_all(run_directory).unwrap();
+    }
+    // A value that another session changes is found.
+    let words: Vec<&str> = vec![
+        "run",
+        "--target",
+        &place.target,
+        "--out",
+        "s",
+        "--key",
+        "autoinc",
+        "--schema",
+        "own.sql",
+        "--rows",
+        "60k",
+        "--batch-rows",
+        "2k",
+        "--connections",
+        "4",
+        "--statement-rows",
+        "20",
+    ];
+    std::fs::write(home.join("own.sql"), counted).unwrap();
+    let mut child = rowcliff(home).args(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(home.join("s/batches.csv")).map_or(0, |text| text.lines().count()) < 2 {
+        assert!(Instant::now() < deadline, "no batch within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let table = record(&home.join("s")).curves[0].table.clone().unwrap();
+    connect(&place.socket)
+        .query_drop(format!("CREATE TRIGGER {table}_spoil BEFORE INSERT ON {table} FOR EACH ROW SET NEW.b = 'other'"))
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::FAILED)));
+    let Outcome::Failed { message, .. } = &record(&home.join("s")).curves[0].outcome else { panic!() };
+    assert!(message.contains("1000 of 1000 compared rows") && message.contains("other"), "{message}");
+    assert!(run(home, &["clean", "s"]).status.success());
 }
 
 pub fn check_changes_nothing(family: Family) {

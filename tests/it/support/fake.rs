@@ -142,6 +142,10 @@ impl Table for FakeTable {
         Err(Failure::fatal("the fake target keeps no values"))
     }
 
+    fn last_rows(&mut self, _: &[String], _: u64, _: u64) -> Result<Vec<Vec<Value>>, Failure> {
+        Err(Failure::fatal("the fake target keeps no values"))
+    }
+
     fn max_id(&mut self) -> Result<Option<u64>, Failure> {
         let rows = self.seen.lock().unwrap().rows;
         Ok((self.facts.auto_increment().is_some() && rows > 0).then_some(rows))
