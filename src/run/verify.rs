@@ -55,6 +55,9 @@ pub fn table(
     Ok(verification)
 }
 
+/// The columns of a row that was sent, with their values.
+type ExpectedRow<'a> = Vec<(&'a str, Value)>;
+
 /// Finds each row that came last among the rows of the last batch, which several connections may have sent in any order.
 fn compare_last(
     source: &RowSource,
@@ -68,7 +71,7 @@ fn compare_last(
     let distinct = |column: usize| found.iter().filter_map(|values| word(&values[column])).collect::<HashSet<_>>();
     let Some(column) = (0..columns).max_by_key(|&column| distinct(column).len()) else { return };
     let words = distinct(column);
-    let mut sent: HashMap<Vec<u8>, Vec<Vec<(&str, Value)>>> = HashMap::new();
+    let mut sent: HashMap<Vec<u8>, Vec<ExpectedRow<'_>>> = HashMap::new();
     for row in batch {
         let expected = source.expected(row);
         if let Some(word) = word(&expected[column].1).filter(|word| words.contains(word)) {
@@ -78,7 +81,7 @@ fn compare_last(
     for values in found {
         verification.compared_rows += 1;
         let candidates = word(&values[column]).and_then(|word| sent.get_mut(&word));
-        let is_it = |expected: &Vec<(&str, Value)>| {
+        let is_it = |expected: &ExpectedRow<'_>| {
             expected.iter().zip(values).all(|((column, expected), got)| source.compare(column, expected, got))
         };
         let matching = candidates.and_then(|list| list.iter().position(is_it).map(|at| list.swap_remove(at)));

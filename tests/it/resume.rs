@@ -36,7 +36,8 @@ impl Moments {
 }
 
 fn start(home: &Path, words: &[&str]) -> Child {
-    rowcliff(home).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let said = std::fs::File::create(home.join("said")).unwrap();
+    rowcliff(home).args(words).stdout(Stdio::null()).stderr(said).spawn().unwrap()
 }
 
 /// Waits until a run has this many samples.
@@ -81,6 +82,11 @@ fn assert_exact(directory: &Path, rows: u64, batch_rows: u64) {
     assert_steps(&lines, batch_rows);
 }
 
+/// Rows of a story: as many as keep it going until its last kill, and for some time after that.
+fn rows(for_each_kill: u64) -> u64 {
+    for_each_kill * u64::from(kills())
+}
+
 /// A run that is killed again and again and gone on with. Gives how often it really was killed.
 fn torture(story: &str, home: &Path, words: &[&str], (low, high): (u64, u64)) -> u32 {
     let mut moments = Moments::new(story);
@@ -90,7 +96,8 @@ fn torture(story: &str, home: &Path, words: &[&str], (low, high): (u64, u64)) ->
         let mut child = start(home, &words);
         std::thread::sleep(moments.next(low, high));
         if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{story}: it ended by itself with {status}");
+            let said = std::fs::read_to_string(home.join("said")).unwrap();
+            assert!(status.success(), "{story}: after {killed} kills it ended by itself with {status}: {said}");
             break;
         }
         child.kill().unwrap();
@@ -106,6 +113,7 @@ fn torture(story: &str, home: &Path, words: &[&str], (low, high): (u64, u64)) ->
     let output = run(home, &words);
     assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{story}: {}", text(&output));
     assert!(!home.join("r/lost.csv").exists(), "{story}: nothing that was acknowledged is lost by killing the client");
+    eprintln!("{story}: killed {killed} times, exact");
     killed
 }
 
@@ -127,15 +135,16 @@ fn torture_engine(family: Family, engine: &str, options: &[&str]) {
     for key in ["autoinc", "uuid4"] {
         for connections in ["1", "4"] {
             let home = tempfile::tempdir().unwrap();
-            let target = server.target();
+            let (target, rows) = (server.target(), rows(40_000));
+            let all = rows.to_string();
             #[rustfmt::skip]
             let words = [
                 "--target", &target, "--engine", engine, "--key", key, "--connections", connections,
-                "--rows", "120k", "--batch-rows", "4k", "--statement-rows", "100",
+                "--rows", &all, "--batch-rows", "4k", "--statement-rows", "100",
             ];
             killed += torture(&format!("{engine} {key} {connections}"), home.path(), &words, (150, 900));
-            assert_exact(&home.path().join("r"), 120_000, 4000);
-            assert_distinct(&server.socket, &home.path().join("r"), 120_000);
+            assert_exact(&home.path().join("r"), rows, 4000);
+            assert_distinct(&server.socket, &home.path().join("r"), rows);
         }
     }
     assert!(killed >= 4, "killed {killed} times in four stories: the loads are too short for this machine");
@@ -165,9 +174,10 @@ fn rocksdb_is_exact_after_kills() {
 fn sqlite_is_exact_after_kills() {
     for key in ["autoinc", "uuid4"] {
         let home = tempfile::tempdir().unwrap();
-        let words = ["--key", key, "--rows", "400k", "--batch-rows", "10k"];
+        let rows = rows(100_000);
+        let words = ["--key", key, "--rows", &rows.to_string(), "--batch-rows", "10k"];
         torture(&format!("sqlite {key}"), home.path(), &words, (60, 500));
-        assert_exact(&home.path().join("r"), 400_000, 10_000);
+        assert_exact(&home.path().join("r"), rows, 10_000);
         let database = rusqlite::Connection::open(home.path().join("r/curve-1.sqlite")).unwrap();
         let table = record(&home.path().join("r")).curves[0].table.clone().unwrap();
         let counted: (i64, i64) = database
@@ -175,7 +185,7 @@ fn sqlite_is_exact_after_kills() {
                 Ok((row.get(0)?, row.get(1)?))
             })
             .unwrap();
-        assert_eq!(counted, (400_000, 400_000));
+        assert_eq!(counted, (rows as i64, rows as i64));
     }
 }
 
@@ -186,15 +196,16 @@ fn a_statement_that_outlives_its_client_is_ended_before_the_load_goes_on() {
         let Some(server) = OwnServer::start(family, &["--innodb-flush-log-at-trx-commit=2"]) else { continue };
         for (engine, key) in [("innodb", "uuid4"), ("innodb", "autoinc"), ("myisam", "uuid4")] {
             let home = tempfile::tempdir().unwrap();
-            let target = server.target();
+            let (target, rows) = (server.target(), rows(160_000));
+            let all = rows.to_string();
             #[rustfmt::skip]
             let words = [
                 "--target", &target, "--engine", engine, "--key", key, "--connections", "2",
-                "--rows", "320k", "--batch-rows", "80k", "--statement-rows", "40k",
+                "--rows", &all, "--batch-rows", "80k", "--statement-rows", "40k",
             ];
             torture(&format!("{family:?} {engine} {key} long"), home.path(), &words, (300, 1500));
-            assert_exact(&home.path().join("r"), 320_000, 80_000);
-            assert_distinct(&server.socket, &home.path().join("r"), 320_000);
+            assert_exact(&home.path().join("r"), rows, 80_000);
+            assert_distinct(&server.socket, &home.path().join("r"), rows);
         }
     }
 }
