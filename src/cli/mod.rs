@@ -164,6 +164,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, default_value = "256M", allow_negative_numbers = true)]
     pub window_bytes: u64,
 
+    /// Which counters of the server are read after each batch, for counters.csv
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Counters::Default)]
+    pub counters: Counters,
+
     /// When to stop early
     #[command(flatten)]
     pub stop: StopArgs,
@@ -245,6 +249,17 @@ pub enum OnStop {
     Curve,
     /// The run; what is left is not started.
     Run,
+}
+
+/// Which counters are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Counters {
+    /// Those that the engine table names, and figures of the machine.
+    Default,
+    /// Every global status value too.
+    All,
+    /// None.
+    None,
 }
 
 /// In which order the secondary index is filled.

@@ -21,6 +21,7 @@ use crate::load::Method;
 use crate::rows::IndexOrder;
 use crate::run::stop::StopRules;
 use crate::target::engines::Engine;
+use crate::target::reading::CounterChoice;
 
 /// A run, resolved: no default is left open, no flag is seen below.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct Plan {
     pub scratch: ScratchPlan,
     /// The most to wait between curves for what a server still has to do.
     pub settle_seconds: f64,
+    /// Which counters are read after each batch.
+    #[serde(default)]
+    pub counters: CounterChoice,
     /// Whether tables of completed curves stay.
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.

@@ -4,7 +4,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
+use super::moved::Detail;
 use crate::error::Error;
+use crate::record::detail;
 pub use crate::record::store::LOCK_FILE;
 use crate::record::store::{self, CsvAppender};
 use crate::record::{RunRecord, Sample};
@@ -14,6 +18,9 @@ use crate::record::{RunRecord, Sample};
 pub struct RunDirectory {
     path: PathBuf,
     batches: CsvAppender,
+    /// What goes beside the samples; each is made with its first line.
+    counters: Option<CsvAppender>,
+    seconds: Option<CsvAppender>,
     /// The system lets go of the lock when the process ends, however it ends.
     _lock: File,
 }
@@ -52,7 +59,7 @@ impl RunDirectory {
         let batches_path = path.join(store::BATCHES_FILE);
         let batches = CsvAppender::open(&batches_path).map_err(|error| Error::file(&batches_path, error, next))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, batches, _lock: lock })
+        Ok(Self { path, batches, counters: None, seconds: None, _lock: lock })
     }
 
     /// Takes the lock of a run that is there, for a command that changes what the run left behind.
@@ -80,6 +87,15 @@ impl RunDirectory {
         &self.path
     }
 
+    /// Appends what goes beside a sample, synced. It comes before the sample, so that a recorded batch has its details.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn append_detail(&mut self, detail: &Detail) -> Result<(), Error> {
+        append_to(&mut self.counters, self.path.join(detail::COUNTERS_FILE), &detail.counters)?;
+        append_to(&mut self.seconds, self.path.join(detail::SECONDS_FILE), &detail.seconds)
+    }
+
     /// Appends a sample, synced.
     ///
     /// # Errors
@@ -98,4 +114,16 @@ impl RunDirectory {
         store::write_run(&self.path, record)
             .map_err(|error| Error::Results { path: self.path.join(store::RUN_FILE), cause: error.to_string() })
     }
+}
+
+fn append_to<T: Serialize>(file: &mut Option<CsvAppender>, path: PathBuf, lines: &[T]) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failed = |error: io::Error| Error::Results { path: path.clone(), cause: error.to_string() };
+    let appender = match file.take() {
+        Some(appender) => appender,
+        None => CsvAppender::open(&path).map_err(failed)?,
+    };
+    file.insert(appender).append_all(lines).map_err(failed)
 }

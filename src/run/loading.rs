@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
+use super::moved::complete;
 use super::patience::patiently;
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
 use super::{Clock, Event, Interrupt, Runner};
 use crate::error::Error;
+use crate::observe::Observer;
 use crate::observe::environment::disk_space;
 use crate::plan::CurvePlan;
 use crate::record::run::PartialBatch;
@@ -58,6 +60,9 @@ pub fn load_batches(
     let started = runner.clock.now();
     let sample_notes = table.facts().sample_notes.clone();
     let mut samples: Vec<Sample> = Vec::new();
+    let core_limit = runner.environment.cgroup_cpu_cores;
+    let data = table.facts().data_directory.clone();
+    let mut observer = Observer::start(table, runner.plan.counters, data, core_limit, runner.clock.now());
     let mut last_end = None;
     let mut boundary = match Boundary::read(table, 0) {
         Ok(boundary) => boundary,
@@ -69,7 +74,7 @@ pub fn load_batches(
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
         let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started);
-        let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end };
+        let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
         let (measured, again) = match send(runner, &mut job, &mut guard) {
             Ok(sent) => sent,
             Err(unfinished) => {
@@ -82,13 +87,16 @@ pub fn load_batches(
         words.extend((batch == 1).then_some("first"));
         words.extend((again > 0).then_some("retried"));
         words.extend(sample_notes.iter().map(String::as_str));
-        let sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
+        let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
+        let now = runner.clock.now();
+        let detail = complete(&mut sample, &measured, samples.last(), &mut observer, table, core_limit, now);
         if let Some(note) = &measured.note {
             let note = format!("the server noted: {note}");
             if !entry.notes.contains(&note) {
                 entry.notes.push(note);
             }
         }
+        runner.directory.append_detail(&detail)?;
         runner.directory.append(&sample)?;
         entry.batches = batch;
         entry.table_rows = sample.table_rows;
@@ -118,6 +126,7 @@ struct Job<'a> {
     rows: Range<u64>,
     boundary: Boundary,
     last_end: Option<Duration>,
+    observer: &'a Observer,
 }
 
 /// A batch that did not become whole.
@@ -232,6 +241,7 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             crew: &job.ready.crew,
             encoder: &job.ready.encoder,
             clock: &runner.clock,
+            server_cpu: &|| job.observer.server_cpu(),
             last_end: job.last_end,
             grace: GRACE,
         };

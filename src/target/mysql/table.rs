@@ -12,9 +12,12 @@ use super::errors::failure;
 use super::globals::{SharedGlobals, lock_globals};
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
-use super::{bears_mark, is_lock_wait, locked};
+use super::{bears_mark, is_lock_wait, is_on, locked, place, status};
 use crate::rows::{Lookup, Value};
-use crate::target::{CANDIDATES, Canceller, Failure, Session, Table, TableFacts};
+use crate::target::engines::Counters;
+use crate::target::{
+    CANDIDATES, Canceller, CounterChoice, Failure, Reading, ServerProcess, Session, Table, TableFacts, TableSize,
+};
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
@@ -28,6 +31,8 @@ pub struct MysqlTable {
     pub(super) mark: String,
     pub(super) facts: TableFacts,
     pub(super) globals: SharedGlobals,
+    /// What its engine counts.
+    pub(super) engine_counters: Counters,
     pub(super) work: Work,
     /// What the closing work is here.
     pub(super) closing: Closing,
@@ -228,6 +233,24 @@ impl Table for MysqlTable {
         let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
         self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
         Ok(Some("FLUSH TABLES".into()))
+    }
+
+    fn counters(&mut self, choice: CounterChoice) -> Reading {
+        let mut control = lock(&self.control);
+        let logged = self.facts.variables.get("log_bin").is_some_and(|value| is_on(value));
+        let logged = logged && !control.access().skip_binlog;
+        status::read(&mut control, &self.engine_counters, choice, logged)
+    }
+
+    fn server_process(&mut self) -> ServerProcess {
+        place::process(&mut lock(&self.control))
+    }
+
+    fn size(&mut self) -> TableSize {
+        if !self.facts.limits.keeps_rows {
+            return TableSize::default();
+        }
+        place::size(&mut lock(&self.control), self.facts.data_directory.as_deref(), &self.name)
     }
 
     fn is_alive(&mut self) -> bool {

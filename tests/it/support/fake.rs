@@ -311,6 +311,7 @@ impl FakeRun {
             stop: self.stop,
             scratch: ScratchPlan::default(),
             settle_seconds: 0.0,
+            counters: rowcliff::target::CounterChoice::Default,
             keep: false,
             strict: false,
             care: rowcliff::plan::Care::default(),
