@@ -280,6 +280,18 @@ pub struct ShowArgs {
     /// Every batch, not a selection
     #[arg(long)]
     pub all: bool,
+    /// Every column, not a selection
+    #[arg(long)]
+    pub wide: bool,
+    /// The batches as CSV, every one of them
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub csv: bool,
+    /// The batches as JSON, every one of them
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// The tables of batches as Markdown
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// The options of `plot`.

@@ -3,9 +3,11 @@
 //! - [`environment`]: the machine, once for a run; [`storage`] its devices, [`advice`] what would spoil a long run.
 //! - [`observer`]: what moved in each batch, from [`process`] and [`host`] and from the target itself.
 
+pub mod advice;
 pub mod environment;
 pub mod host;
 pub mod observer;
 pub mod process;
+pub mod storage;
 
 pub use observer::Observer;

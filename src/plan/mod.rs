@@ -109,6 +109,15 @@ pub struct CurvePlan {
     pub unable: Option<String>,
 }
 
+impl CurvePlan {
+    /// An estimate of its table: rows times the bytes of a row in the engine's files, from the engine table.
+    pub fn estimated_bytes(&self) -> u64 {
+        let row = self.cell.engine_entry.row_bytes;
+        let bytes = if self.cell.key.is_autoinc() { row.autoinc } else { row.uuid };
+        self.sizes.rows.saturating_mul(bytes)
+    }
+}
+
 /// One combination of the matrix.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Cell {

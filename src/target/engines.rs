@@ -117,6 +117,18 @@ pub struct Counters {
     pub syncs: Vec<String>,
 }
 
+impl Counters {
+    /// What the counters stand for, by the names that `counters.csv` has for them.
+    pub fn roles(&self) -> BTreeMap<String, Vec<String>> {
+        let names = |list: &[String]| list.iter().map(|name| name.to_ascii_lowercase()).collect::<Vec<_>>();
+        [("reads", names(&self.reads)), ("syncs", names(&self.syncs))]
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(role, names)| (role.to_owned(), names))
+            .collect()
+    }
+}
+
 /// A figure that takes a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
