@@ -1,5 +1,5 @@
-//! What would spoil a long run, said before it starts: a cache of the default size, too little disk, a busy machine, a
-//! debug build.
+//! What would spoil a long run, said before it starts: a cache of the default size, too little disk, a busy machine. (That
+//! it is a debug build is said at the start of every run, and stands in its record.)
 
 use std::path::Path;
 
@@ -31,9 +31,6 @@ pub fn warnings(plan: &Plan, record: &RunRecord, directory: &Path) -> Vec<String
         .collect();
     let mut out = Vec::new();
     let rows: u64 = curves.iter().map(|curve| curve.sizes.rows).fold(0, u64::saturating_add);
-    if record.build_profile == "debug" {
-        out.push("this is a debug build: build with --release for figures to publish".into());
-    }
     out.extend(too_little_disk(plan, &curves, record, directory));
     if rows < LONG_RUN_ROWS {
         return out;
@@ -125,8 +122,7 @@ mod tests {
 
     #[test]
     fn a_busy_machine_is_named_and_an_idle_one_is_not() {
-        let environment =
-            |load| Environment { load_average_1m: load, cpu_cores: Some(4), ..Environment::default() };
+        let environment = |load| Environment { load_average_1m: load, cpu_cores: Some(4), ..Environment::default() };
         assert!(busy(&environment(Some(2.5))).unwrap().contains("2.50 on 4 cores"));
         assert_eq!(busy(&environment(Some(1.9))), None);
         assert_eq!(busy(&environment(None)), None);

@@ -103,9 +103,9 @@ pub fn survey(environment: &mut Environment, plan: &Plan, targets: &BTreeMap<Str
     if let Some(place) = &place {
         describe_storage(environment, place);
     }
-    let is_same = place.as_deref().is_none_or(|place| {
-        matches!((rustix::fs::stat(place), rustix::fs::stat(own)), (Ok(a), Ok(b)) if a.st_dev == b.st_dev)
-    });
+    let is_same = place.as_deref().is_none_or(
+        |place| matches!((rustix::fs::stat(place), rustix::fs::stat(own)), (Ok(a), Ok(b)) if a.st_dev == b.st_dev),
+    );
     environment.sync_probe = if is_same { probe_syncs(own) } else { None };
     if !is_same {
         environment.notes.push(
@@ -120,7 +120,8 @@ pub fn survey(environment: &mut Environment, plan: &Plan, targets: &BTreeMap<Str
 }
 
 fn virtualisation() -> Option<String> {
-    let word = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let word =
+        |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let mut words = Vec::new();
     words.extend(word("/run/systemd/container"));
     words.extend(Path::new("/.dockerenv").exists().then(|| "docker".to_owned()));

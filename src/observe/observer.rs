@@ -77,6 +77,23 @@ impl Observer {
         self.server.as_ref().filter(|_| !self.is_embedded())?.cpu()
     }
 
+    /// What a reader should know of figures that are not known.
+    pub fn note(&self) -> Option<String> {
+        let missing = match &self.server {
+            None => "its CPU time, what it reads and writes, and figures of its machine are empty",
+            Some(server) if server.device_bytes().is_none() => {
+                "what it reads and writes is empty: only its own user and root may know"
+            }
+            Some(_) => return None,
+        };
+        let whose = if self.server.is_none() {
+            "the process of the server was not found on this machine"
+        } else {
+            "the process of the server is another user's"
+        };
+        Some(format!("{whose}: {missing}"))
+    }
+
     /// Whether the target does its work in our own process.
     pub fn is_embedded(&self) -> bool {
         self.process == ServerProcess::Embedded
@@ -91,8 +108,9 @@ impl Observer {
         Readings {
             at: now,
             counters: table.counters(self.choice),
-            host: match self.choice {
-                CounterChoice::None => HostFigures::default(),
+            // Of a server on another machine these would be the figures of a stranger.
+            host: match (self.choice, self.process) {
+                (CounterChoice::None, _) | (_, ServerProcess::Unknown) => HostFigures::default(),
                 _ => host::figures(self.device),
             },
             device_bytes: self.server.as_ref().and_then(Watched::device_bytes),
@@ -117,7 +135,8 @@ impl Observer {
         let mut lines = counters_moved(&self.before.counters, &after.counters);
         lines.extend(host::moved(&self.before.host, &after.host, after.at.saturating_sub(self.before.at)));
         self.before = after;
-        if self.process != ServerProcess::Embedded && self.before.device_bytes.is_none() && self.server_cpu().is_none() {
+        if self.process != ServerProcess::Embedded && self.before.device_bytes.is_none() && self.server_cpu().is_none()
+        {
             // The server was started anew, or was not to be found before: from here on it is known.
             self.find_server(table, core_limit);
             self.before.device_bytes = self.server.as_ref().and_then(Watched::device_bytes);
@@ -150,7 +169,8 @@ mod tests {
 
     #[test]
     fn totals_are_differences_and_levels_are_not() {
-        let reading = |pairs: &[(&str, Figure)]| pairs.iter().map(|&(name, figure)| (name.to_owned(), figure)).collect();
+        let reading =
+            |pairs: &[(&str, Figure)]| pairs.iter().map(|&(name, figure)| (name.to_owned(), figure)).collect();
         let before: Reading =
             reading(&[("reads", Figure::Total(10.0)), ("reset", Figure::Total(10.0)), ("dirty", Figure::Level(10.0))]);
         let after: Reading = reading(&[

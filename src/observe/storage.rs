@@ -41,8 +41,7 @@ fn find_mount(mounts: &str, path: &Path) -> Option<Mount> {
             let (device, point, file_system, options) = (words.next()?, words.next()?, words.next()?, words.next()?);
             // Spaces in a mount point stand as octal escapes there.
             let point = point.replace("\\040", " ");
-            let mount =
-                Mount { device: device.into(), file_system: file_system.into(), options: options.into() };
+            let mount = Mount { device: device.into(), file_system: file_system.into(), options: options.into() };
             path.starts_with(&point).then_some((point.len(), mount))
         })
         .max_by_key(|(length, _)| *length)

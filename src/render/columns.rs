@@ -169,7 +169,9 @@ const MAIN: &[Column] = &[
     .written(|_, cell| factor(number(cell))),
     Column::new("p99_us", "p99 ms", |row| Cell::whole(row.sample.p99_us)).written(|_, cell| milliseconds(cell)),
     Column::new("reads_per_row", "reads/row", |row| row.per_row(row.moved.reads)),
-    Column::new("written_bytes_per_row", "bytes/row", |row| row.per_row(row.sample.written_bytes.map(|bytes| bytes as f64))),
+    Column::new("written_bytes_per_row", "bytes/row", |row| {
+        row.per_row(row.sample.written_bytes.map(|bytes| bytes as f64))
+    }),
 ];
 
 /// What stands between those and the notes when all are asked for.
@@ -183,8 +185,10 @@ const MORE: &[Column] = &[
         row.per_row(row.sample.client_cpu_seconds.map(|seconds| seconds * 1e6))
     })
     .wide(),
-    Column::new("read_bytes_per_row", "read bytes/row", |row| row.per_row(row.sample.read_bytes.map(|bytes| bytes as f64)))
-        .wide(),
+    Column::new("read_bytes_per_row", "read bytes/row", |row| {
+        row.per_row(row.sample.read_bytes.map(|bytes| bytes as f64))
+    })
+    .wide(),
     Column::new("table_bytes_per_row", "table bytes/row", |row| table_bytes_per_row(row.sample)).wide(),
 ];
 
@@ -225,7 +229,8 @@ pub fn for_machines(wide: bool) -> Vec<Shown> {
     let is_seen = |column: &&Column| column.seen != Seen::Wide || wide;
     let mut out: Vec<Shown> = MAIN.iter().chain(MORE).filter(is_seen).map(|column| Shown::Known(*column)).collect();
     if wide {
-        let is_new = |name: &&&str| !MAIN.iter().chain(MORE).any(|column| column.name == **name) && **name != NOTES.name;
+        let is_new =
+            |name: &&&str| !MAIN.iter().chain(MORE).any(|column| column.name == **name) && **name != NOTES.name;
         out.extend(BATCHES_HEADER.iter().filter(is_new).map(|name| Shown::OfSample(name)));
     }
     out.push(Shown::Known(NOTES));
@@ -287,7 +292,8 @@ impl Shown {
 
 /// A column of the sample by its name, as the store writes it.
 fn of_sample(sample: &Sample, name: &str) -> Cell {
-    let value = serde_json::to_value(sample).ok().and_then(|mut value| value.get_mut(name).map(serde_json::Value::take));
+    let value =
+        serde_json::to_value(sample).ok().and_then(|mut value| value.get_mut(name).map(serde_json::Value::take));
     match value {
         Some(serde_json::Value::Number(number)) => {
             number.as_u64().map_or_else(|| Cell::real(number.as_f64()), Cell::Whole)
@@ -357,7 +363,8 @@ mod tests {
 
     fn with_row<T>(sample: Sample, moved: Moved, call: impl FnOnce(&Row<'_>) -> T) -> T {
         let curves = group(&[RunSamples { run: "r".into(), samples: vec![sample] }]).curves;
-        let row = Row { curve: &curves[0], sample: &curves[0].samples[0], mean: None, baseline: None, moved, places: 3 };
+        let row =
+            Row { curve: &curves[0], sample: &curves[0].samples[0], mean: None, baseline: None, moved, places: 3 };
         call(&row)
     }
 

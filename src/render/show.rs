@@ -42,9 +42,21 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
             parts.push(format!("{}{between}{}", heading(name, curve), batches(curve, options, &moved)));
         }
     }
+    if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
+        parts.push(legend());
+    }
     parts.push(summary(input));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// What the columns of the tables of batches mean, as far as their titles do not say it.
+fn legend() -> String {
+    paragraph(
+        "inserts/s: this batch; mean/s: all batches up to it; slowdown: against the baseline; p99 ms: statement latency; \
+         reads/row: pages read because no cache held them; bytes/row: written by the server process to its device; -: not known.",
+        "",
+    )
 }
 
 /// The table over all curves, what its columns mean, and why curves did not complete: what a run prints at its end.
@@ -376,7 +388,12 @@ batch  rows in table  seconds  inserts/s   mean/s  slowdown  p99 ms  reads/row  
         for batch in [1, 2, 3, 124, 298, 299, 300] {
             assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("{batch} "))), "{batch}: {text}");
         }
-        assert_eq!(batches(&input.curves[0], ShowOptions { all: true, ..ShowOptions::default() }, &|_| Moved::default()).lines().count(), 301);
+        assert_eq!(
+            batches(&input.curves[0], ShowOptions { all: true, ..ShowOptions::default() }, &|_| Moved::default())
+                .lines()
+                .count(),
+            301
+        );
         for count in 1..60 {
             let samples = samples("a", "autoinc", &vec![1.0; count]);
             let lines = thinned(&samples).len();

@@ -63,6 +63,7 @@ pub fn load_batches(
     let core_limit = runner.environment.cgroup_cpu_cores;
     let data = table.facts().data_directory.clone();
     let mut observer = Observer::start(table, runner.plan.counters, data, core_limit, runner.clock.now());
+    entry.notes.extend(observer.note());
     let mut last_end = None;
     let mut boundary = match Boundary::read(table, 0) {
         Ok(boundary) => boundary,
@@ -74,7 +75,8 @@ pub fn load_batches(
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
         let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started);
-        let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
+        let mut job =
+            Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
         let (measured, again) = match send(runner, &mut job, &mut guard) {
             Ok(sent) => sent,
             Err(unfinished) => {

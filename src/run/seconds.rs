@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(second_of(ms(1001)), 2);
         let section = Section { started: ms(5000), already: ms(1500) };
         let acknowledged = of(section, &[5100, 5500, 5501, 6600]);
-        assert_eq!(acknowledged.seconds().iter().map(|(s, r)| (*s, *r)).collect::<Vec<_>>(), [(2, 20), (3, 10), (4, 10)]);
+        assert_eq!(
+            acknowledged.seconds().iter().map(|(s, r)| (*s, *r)).collect::<Vec<_>>(),
+            [(2, 20), (3, 10), (4, 10)]
+        );
     }
 
     #[test]

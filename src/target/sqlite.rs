@@ -11,8 +11,8 @@ use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 use super::engines::Counters;
 use super::sqlite_status::{self, SharedConnection};
 use super::{
-    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Reading, ServerProcess, Session, Table,
-    TableFacts, TableOrder, TableSize, Target, Verdict,
+    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Reading, ServerProcess, Session,
+    Table, TableFacts, TableOrder, TableSize, Target, Verdict,
 };
 use crate::error::Error;
 use crate::load::Body;

@@ -24,12 +24,7 @@ const FIGURES: [(&str, c_int, bool); 7] = [
 ];
 
 /// The figures of all loading connections together, and the size of the WAL.
-pub fn read(
-    connections: &[Weak<Mutex<Connection>>],
-    file: &Path,
-    wanted: &Counters,
-    choice: CounterChoice,
-) -> Reading {
+pub fn read(connections: &[Weak<Mutex<Connection>>], file: &Path, wanted: &Counters, choice: CounterChoice) -> Reading {
     let is_wanted = |name: &str| {
         choice == CounterChoice::All || wanted.totals.iter().chain(&wanted.levels).any(|known| known == name)
     };
@@ -107,6 +102,8 @@ mod tests {
         assert!(figures(CounterChoice::None).is_empty());
         // A connection that is gone has no figures.
         drop(conn);
-        assert!(!read(&[Weak::new()], &file, &engine.counters, CounterChoice::Default).contains_key("sqlite_cache_miss"));
+        assert!(
+            !read(&[Weak::new()], &file, &engine.counters, CounterChoice::Default).contains_key("sqlite_cache_miss")
+        );
     }
 }

@@ -8,6 +8,7 @@ mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
+mod observe;
 mod scratch;
 mod sqlite;
 #[allow(dead_code)] // not every area needs every helper

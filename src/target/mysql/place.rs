@@ -105,10 +105,7 @@ mod tests {
         write("t_12.ibd", 7);
         write("t_1.ibd", 30);
         write("t_1#P#p0.ibd", 12);
-        assert_eq!(
-            of_files(directory.path(), "t_1"),
-            Some(TableSize { data_bytes: Some(42), index_bytes: None })
-        );
+        assert_eq!(of_files(directory.path(), "t_1"), Some(TableSize { data_bytes: Some(42), index_bytes: None }));
         write("m.MYD", 5);
         write("m.MYI", 6);
         assert_eq!(of_files(directory.path(), "m"), Some(TableSize { data_bytes: Some(5), index_bytes: Some(6) }));

@@ -97,12 +97,8 @@ pub fn read(control: &mut Control, engine: &Counters, choice: CounterChoice, log
         reading.insert(name, if level { Figure::Level(value) } else { Figure::Total(value) });
     }
     for query in &engine.queries {
-        let asked = Pending {
-            what: String::new(),
-            query: query.query.clone(),
-            flavour: query.flavour.clone(),
-            at_most: 0.0,
-        };
+        let asked =
+            Pending { what: String::new(), query: query.query.clone(), flavour: query.flavour.clone(), at_most: 0.0 };
         if settle::is_for(&asked, control.flavour)
             && let Some(value) = settle::left(control, &asked)
         {
@@ -154,10 +150,13 @@ mod tests {
 
     #[test]
     fn levels_are_told_from_totals_by_name() {
-        for name in ["innodb_buffer_pool_pages_dirty", "key_blocks_unused", "threads_running", "innodb_checkpoint_age"] {
+        for name in ["innodb_buffer_pool_pages_dirty", "key_blocks_unused", "threads_running", "innodb_checkpoint_age"]
+        {
             assert!(is_level(name), "{name}");
         }
-        for name in ["innodb_buffer_pool_reads", "innodb_pages_read", "key_reads", "uptime", "innodb_dblwr_pages_written"] {
+        for name in
+            ["innodb_buffer_pool_reads", "innodb_pages_read", "key_reads", "uptime", "innodb_dblwr_pages_written"]
+        {
             assert!(!is_level(name), "{name}");
         }
     }

@@ -10,9 +10,7 @@ use crate::target::engines::Checkpoint;
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
-use crate::target::{
-    Canceller, CounterChoice, Failure, Reading, ServerProcess, Session, Table, TableFacts, TableSize,
-};
+use crate::target::{Canceller, CounterChoice, Failure, Reading, ServerProcess, Session, Table, TableFacts, TableSize};
 
 /// How long the closing work may take.
 const CHECKPOINT_LIMIT: Duration = Duration::from_secs(3600);
