@@ -14,6 +14,9 @@ const CLIENT_BOUND: f64 = 0.5;
 /// Share of the cores from which on more of them would have been needed.
 const CPU_FULL: f64 = 0.9;
 
+/// CPU time of a process comes in ticks of 10 ms: in sections shorter than this the mark would be chance.
+const CPU_FULL_FROM: Duration = Duration::from_millis(200);
+
 /// What goes beside the line of a batch.
 #[derive(Debug, Default)]
 pub struct Detail {
@@ -80,7 +83,8 @@ fn is_client_bound(measured: &Measured) -> bool {
 fn is_cpu_full(measured: &Measured, is_embedded: bool, cores: f64) -> bool {
     let server = if is_embedded { Some(Duration::ZERO) } else { measured.server_cpu };
     let Some((client, server)) = measured.client_cpu.zip(server) else { return false };
-    (client + server).as_secs_f64() > CPU_FULL * cores * measured.sending.as_secs_f64()
+    measured.sending >= CPU_FULL_FROM
+        && (client + server).as_secs_f64() > CPU_FULL * cores * measured.sending.as_secs_f64()
 }
 
 #[cfg(test)]

@@ -273,6 +273,7 @@ impl MysqlTable {
             mark: order.mark.to_owned(),
             facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
             globals,
+            ask_tablespaces: place::AskTablespaces::of(&order.curve.cell.engine_entry.name),
             engine_counters: order.curve.cell.engine_entry.counters.clone(),
             work: Work::new(),
             closing,

@@ -1,9 +1,13 @@
 //! Where a server sits: its process, and the files of a table, when they are on this machine.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::control::{Control, escape};
+use super::control::{Control, Flavour, escape};
 use crate::target::reading::{ServerProcess, TableSize};
+
+/// How long going through InnoDB's list of tables may take.
+const LIST_LIMIT: Duration = Duration::from_millis(10);
 
 /// Words that the program of a server of this family starts with.
 const PROGRAMS: [&str; 3] = ["mysqld", "mariadbd", "mariadb-"];
@@ -51,23 +55,70 @@ fn is_server(_: u32) -> bool {
 
 /// The size of a table: of its files when they can be read, otherwise what information_schema says.
 ///
-/// A file of its own for the index (MyISAM, Aria) is counted apart; InnoDB keeps both in one file, and then all of it stands as
-/// data. information_schema knows data and index apart, from statistics that lag behind.
-pub fn size(control: &mut Control, data: Option<&Path>, table: &str) -> TableSize {
+/// InnoDB keeps data and index in one file, and then all of it stands as data: information_schema knows them apart, from
+/// statistics that lag behind. Engines with a file of its own for the index (MyISAM, Aria) know their sizes exactly, and what
+/// still stands in their cache is in no file: there the larger figure counts.
+pub fn size(control: &mut Control, data: Option<&Path>, table: &str, ask: &mut AskTablespaces) -> TableSize {
     let database = control.access().place.database.clone();
-    if let Some(size) = data.and_then(|data| of_files(&data.join(&database), table)) {
+    let files = data.and_then(|data| of_files(&data.join(&database), table));
+    if let Some(size) = files.filter(|size| size.index_bytes.is_none()) {
         return size;
     }
-    // MySQL keeps these figures for a day unless it is told otherwise; MariaDB does not know the variable and always asks
-    // the engine.
+    if let Some(bytes) = ask.file_bytes(control, &database, table) {
+        return TableSize { data_bytes: Some(bytes), index_bytes: None };
+    }
+    let said = as_said(control, &database, table);
+    TableSize {
+        data_bytes: said.data_bytes.max(files.and_then(|size| size.data_bytes)),
+        index_bytes: said.index_bytes.max(files.and_then(|size| size.index_bytes)),
+    }
+}
+
+/// What information_schema says.
+fn as_said(control: &mut Control, database: &str, table: &str) -> TableSize {
+    // MySQL keeps these figures for a day unless the session says otherwise, which it does (see the control connection);
+    // MariaDB always asks the engine.
     let sql = format!(
         "SELECT DATA_LENGTH, INDEX_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'",
-        escape(&database),
+        escape(database),
         escape(table)
     );
     let rows: Vec<(Option<u64>, Option<u64>)> = control.rows(&sql).unwrap_or_default();
     let Some(&(data_bytes, index_bytes)) = rows.first() else { return TableSize::default() };
+    // No bytes for a table that was just loaded: the engine does not know yet (MyRocks before its first flush).
+    let data_bytes = data_bytes.filter(|&bytes| bytes > 0);
     TableSize { data_bytes, index_bytes: index_bytes.filter(|_| data_bytes.is_some()) }
+}
+
+/// Whether InnoDB is asked for the size of a table's file, which it knows exactly while its statistics lag behind. Its list
+/// holds every table of the server: where going through it takes long, or is not allowed, it is not asked again.
+#[derive(Debug)]
+pub struct AskTablespaces(bool);
+
+impl AskTablespaces {
+    /// It is asked of tables of InnoDB.
+    pub fn of(engine: &str) -> Self {
+        Self(engine.eq_ignore_ascii_case("innodb"))
+    }
+
+    fn file_bytes(&mut self, control: &mut Control, database: &str, table: &str) -> Option<u64> {
+        if !self.0 {
+            return None;
+        }
+        let list = match control.flavour {
+            Flavour::MariaDb => "INNODB_SYS_TABLESPACES",
+            Flavour::MySql => "INNODB_TABLESPACES",
+        };
+        let asked = Instant::now();
+        let sql = format!(
+            "SELECT FILE_SIZE FROM information_schema.{list} WHERE NAME = '{}/{}'",
+            escape(database),
+            escape(table)
+        );
+        let bytes = control.first::<u64>(&sql).ok().flatten().filter(|&bytes| bytes > 0);
+        self.0 = bytes.is_some() && asked.elapsed() < LIST_LIMIT;
+        bytes
+    }
 }
 
 /// Files that bear the name of a table: `t.ibd`, `t.MYD`, `t#P#p0.ibd`. `None` where there is none that holds rows: engines

@@ -10,6 +10,7 @@ use super::connect::prepare_session;
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
 use super::globals::{SharedGlobals, lock_globals};
+use super::place::AskTablespaces;
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use super::{bears_mark, is_lock_wait, is_on, locked, place, status};
@@ -33,6 +34,8 @@ pub struct MysqlTable {
     pub(super) globals: SharedGlobals,
     /// What its engine counts.
     pub(super) engine_counters: Counters,
+    /// Where the size of its table is asked for.
+    pub(super) ask_tablespaces: AskTablespaces,
     pub(super) work: Work,
     /// What the closing work is here.
     pub(super) closing: Closing,
@@ -250,7 +253,8 @@ impl Table for MysqlTable {
         if !self.facts.limits.keeps_rows {
             return TableSize::default();
         }
-        place::size(&mut lock(&self.control), self.facts.data_directory.as_deref(), &self.name)
+        let data = self.facts.data_directory.as_deref();
+        place::size(&mut lock(&self.control), data, &self.name, &mut self.ask_tablespaces)
     }
 
     fn is_alive(&mut self) -> bool {
