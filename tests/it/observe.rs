@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::Parser;
+use rowcliff::cli::{Cli, Command};
+use rowcliff::observe::advice;
 use rowcliff::plan::Sizes;
-use rowcliff::record::Sample;
 use rowcliff::record::detail::{self, CounterLine};
+use rowcliff::record::run::TargetRecord;
+use rowcliff::record::{Environment, RunRecord, Sample};
 use rowcliff::run::stop::StopRules;
 use rowcliff::target::CounterChoice;
+use rowcliff::target::engines::EngineTable;
 
 use crate::support::fake::{Behaviour, FakeRun};
 use crate::support::servers::{Family, OwnServer, binary};
@@ -226,6 +231,52 @@ fn show_has_its_forms_and_an_older_run_is_shown_too() {
     assert!(csv.lines().nth(2).unwrap().contains(",,"), "{csv}");
 }
 
+// -------------------------------------------------------------------------------------------------- before a long run
+
+/// What would be said before a run with these words, on a target whose buffer pool has `pool` bytes.
+fn warned(words: &[&str], pool: &str, environment: Environment) -> Vec<String> {
+    let all = ["rowcliff", "run"].into_iter().chain(words.iter().copied());
+    let Command::Run(args) = Cli::try_parse_from(all).unwrap().command else { panic!("not a run") };
+    let plan = rowcliff::plan::resolve(&args, &EngineTable::built_in()).unwrap().plan;
+    let facts = TargetRecord {
+        variables: [("innodb_buffer_pool_size".to_owned(), pool.to_owned())].into(),
+        ..TargetRecord::default()
+    };
+    let record = RunRecord {
+        format_version: 1,
+        program_version: String::new(),
+        build_profile: "release".into(),
+        run_id: String::new(),
+        command_line: Vec::new(),
+        started_at: String::new(),
+        finished_at: None,
+        state: rowcliff::record::RunState::Running,
+        plan: serde_json::Value::Null,
+        environment,
+        targets: plan.targets.iter().map(|target| (target.label.clone(), facts.clone())).collect(),
+        curves: plan.curves.iter().map(rowcliff::run::new_curve_record).collect(),
+    };
+    advice::warnings(&plan, &record, &std::env::temp_dir())
+}
+
+#[test]
+fn what_would_spoil_a_long_run_is_said_before_it() {
+    let server = ["--target", "mysql://root@db.example/test", "--key", "uuid4"];
+    let idle = || Environment { load_average_1m: Some(0.1), cpu_cores: Some(4), ..Environment::default() };
+    let with = |more: &[&str], pool: &str| warned(&[&server[..], more].concat(), pool, idle());
+    let default = with(&["--rows", "300M"], "134217728");
+    assert!(default.len() == 1 && default[0].contains("innodb_buffer_pool_size") && default[0].contains("128 MiB"));
+    assert_eq!(with(&["--rows", "300M"], "8589934592"), [""; 0]);
+    assert_eq!(with(&["--rows", "300M", "--cache", "128M"], "134217728"), [""; 0]);
+    assert_eq!(with(&["--rows", "1M"], "134217728"), [""; 0], "a short run is no matter");
+    let busy = Environment { load_average_1m: Some(3.0), cpu_governor: Some("powersave".into()), ..idle() };
+    let said = warned(&[&server[..], &["--rows", "300M"]].concat(), "8589934592", busy);
+    assert!(said.len() == 2 && said[0].contains("load average 3.00") && said[1].contains("powersave"), "{said:?}");
+    // Of SQLite, the disk is that of the run: no machine has ten petabytes.
+    let said = warned(&["--key", "autoinc", "--rows", "340000000000000", "--batch-rows", "1000000000"], "", idle());
+    assert!(said.len() == 1 && said[0].contains("of disk will be needed"), "{said:?}");
+}
+
 // ------------------------------------------------------------------------------------------------ on the real ones
 
 /// Runs and gives the run's directory.
@@ -422,6 +473,27 @@ fn every_method_has_its_seconds() {
     }
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_on_a_port_of_this_machine_is_found_too() {
+    for family in [Family::MariaDb, Family::MySql] {
+        // Free when it was asked for, which is enough for a test.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port_option = format!("--port={port}");
+        let Some(server) = OwnServer::start(family, &[&port_option, "--bind-address=127.0.0.1"]) else { continue };
+        let home = tempfile::tempdir().unwrap();
+        let target = format!("mysql://root@127.0.0.1:{port}/test");
+        let words = ["--target", &target, "--key", "uuid4", "--rows", "40k", "--batch-rows", "20k"];
+        let run = finished(home.path(), &words);
+        for sample in samples(&run) {
+            assert!(sample.server_cpu_seconds.is_some_and(|seconds| seconds > 0.0), "{sample:?}");
+            // What InnoDB knows of its file, not what its statistics will know later.
+            assert!(sample.data_bytes.unwrap() > 40 * sample.table_rows, "{sample:?}");
+        }
+        drop(server);
+    }
+}
+
 /// CPU time of a process as the kernel tells it, read apart from rowcliff.
 fn cpu_seconds(id: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
@@ -497,7 +569,7 @@ fn a_paused_server_shows_as_a_stall() {
             std::thread::sleep(ms(150));
             let signal = |word: &str| {
                 let id = server.id().to_string();
-                assert!(Command::new("kill").args([word, &id]).status().unwrap().success());
+                assert!(std::process::Command::new("kill").args([word, &id]).status().unwrap().success());
             };
             signal("-STOP");
             std::thread::sleep(Duration::from_secs(3));
