@@ -96,6 +96,19 @@ impl RunDirectory {
         append_to(&mut self.seconds, self.path.join(detail::SECONDS_FILE), &detail.seconds)
     }
 
+    /// Takes out of `counters.csv` and `seconds.csv` what belongs to batches of a curve beyond `batches`: a run that goes on
+    /// loads them again.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn drop_details_beyond(&mut self, curve: &str, batches: u64) -> Result<(), Error> {
+        // The files are replaced: what is open would append to the old ones.
+        (self.counters, self.seconds) = (None, None);
+        detail::drop_lines_beyond(&self.path, &|name, batch| name != curve || batch <= batches)
+            .map(|_| ())
+            .map_err(|error| Error::Results { path: self.path.clone(), cause: error.to_string() })
+    }
+
     /// Appends a sample, synced.
     ///
     /// # Errors
@@ -126,4 +139,25 @@ fn append_to<T: Serialize>(file: &mut Option<CsvAppender>, path: PathBuf, lines:
         None => CsvAppender::open(&path).map_err(failed)?,
     };
     file.insert(appender).append_all(lines).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SecondLine;
+
+    #[test]
+    fn details_of_a_batch_that_is_loaded_again_stand_once() {
+        let home = tempfile::tempdir().unwrap();
+        let mut directory = RunDirectory::create(&home.path().join("r")).unwrap();
+        let line = |curve: &str, batch| SecondLine { curve: curve.into(), batch, second: 1, rows: 5 };
+        let detail = |curve: &str, batch| Detail { seconds: vec![line(curve, batch)], ..Detail::default() };
+        for (curve, batch) in [("a", 1), ("b", 1), ("b", 2), ("b", 3)] {
+            directory.append_detail(&detail(curve, batch)).unwrap();
+        }
+        directory.drop_details_beyond("b", 1).unwrap();
+        directory.append_detail(&detail("b", 2)).unwrap();
+        let left = detail::read_seconds(directory.path()).unwrap();
+        assert_eq!((left.lines, left.problems), (vec![line("a", 1), line("b", 1), line("b", 2)], vec![]));
+    }
 }

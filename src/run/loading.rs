@@ -63,7 +63,9 @@ pub fn load_batches(
     let core_limit = runner.environment.cgroup_cpu_cores;
     let data = table.facts().data_directory.clone();
     let mut observer = Observer::start(table, runner.plan.counters, data, core_limit, runner.clock.now());
-    entry.notes.extend(observer.note());
+    if let Some(note) = observer.note().filter(|note| !entry.notes.contains(note)) {
+        entry.notes.push(note);
+    }
     let mut last_end = None;
     let mut boundary = match Boundary::read(table, 0) {
         Ok(boundary) => boundary,
