@@ -16,8 +16,10 @@
 //! - [`load`]: how rows travel; one file for each method.
 //! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
 //!   a [`target::Canceller`] ends a statement.
-//! - [`observe`]: the machine and the server, read outside the timed sections.
-//! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it. It knows nothing above it.
+//! - [`observe`]: the machine and the server, read outside the timed sections: [`observe::Observer`] fills what a sample has
+//!   beside its time. What a target can tell of itself is [`target::reading`].
+//! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
+//!   the samples. It knows nothing above it.
 //! - [`analyse`]: pure functions of stored samples: baseline, curves and cells. No file, clock or database.
 //! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.

@@ -209,6 +209,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, default_value = "256M", allow_negative_numbers = true)]
     pub window_bytes: u64,
 
+    /// Which counters of the server are read after each batch, for counters.csv
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Counters::Default)]
+    pub counters: Counters,
+
     /// When to stop early
     #[command(flatten)]
     pub stop: StopArgs,
@@ -382,6 +386,17 @@ pub enum OnStop {
     Run,
 }
 
+/// Which counters are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Counters {
+    /// Those that the engine table names, and figures of the machine.
+    Default,
+    /// Every global status value too.
+    All,
+    /// None.
+    None,
+}
+
 /// In which order the secondary index is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum IndexOrder {
@@ -400,6 +415,18 @@ pub struct ShowArgs {
     /// Every batch, not a selection
     #[arg(long)]
     pub all: bool,
+    /// Every column, not a selection
+    #[arg(long)]
+    pub wide: bool,
+    /// The batches as CSV, every one of them
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub csv: bool,
+    /// The batches as JSON, every one of them
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// The tables of batches as Markdown
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 /// The options of `plot`.

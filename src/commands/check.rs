@@ -139,19 +139,12 @@ fn row(name: &str, curve: &CurvePlan) -> Vec<String> {
         human_rows(sizes.rows),
         human_rows(sizes.statement_rows),
         human_rows(sizes.commit_rows),
-        human_bytes(table_bytes(curve)),
+        human_bytes(curve.estimated_bytes()),
     ]
 }
 
-/// An estimate: rows times the bytes of a row in the engine's files, from the engine table.
-fn table_bytes(curve: &CurvePlan) -> u64 {
-    let row = curve.cell.engine_entry.row_bytes;
-    let bytes = if curve.cell.key.is_autoinc() { row.autoinc } else { row.uuid };
-    curve.sizes.rows.saturating_mul(bytes)
-}
-
 fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
-    let sizes = runnable.iter().map(|curve| table_bytes(curve));
+    let sizes = runnable.iter().map(|curve| curve.estimated_bytes());
     let (disk, how) = if plan.keep {
         (sizes.fold(0, u64::saturating_add), "all tables are kept")
     } else {

@@ -4,7 +4,7 @@ use super::Output;
 use crate::cli::ShowArgs;
 use crate::error::Error;
 use crate::render::show::ShowOptions;
-use crate::render::{input, show};
+use crate::render::{export, input, show};
 
 /// Prints the tables.
 ///
@@ -12,6 +12,12 @@ use crate::render::{input, show};
 /// A directory is no run's, or its files cannot be read.
 pub fn run(args: &ShowArgs) -> Result<Output, Error> {
     let input = input::load(&args.runs)?;
-    let stdout = show::show(&input, ShowOptions { all: args.all });
+    let stdout = if args.csv {
+        export::csv(&input, args.wide)
+    } else if args.json {
+        export::json(&input, args.wide)
+    } else {
+        show::show(&input, ShowOptions { all: args.all, wide: args.wide, markdown: args.markdown })
+    };
     Ok(Output { stdout, stderr: input.problems, exit: crate::error::exit::OK })
 }

@@ -150,6 +150,16 @@ impl Body {
     }
 }
 
+impl Body {
+    /// Bytes that travel in portions, of which a session tells as they go; 0 for a body that goes as a whole.
+    pub fn portioned_bytes(&self) -> u64 {
+        match self {
+            Self::File { bytes, .. } => bytes.len() as u64,
+            _ => 0,
+        }
+    }
+}
+
 /// Turns rows into the body of a statement.
 pub trait Encode: Send + Sync {
     /// The body that carries `rows`.

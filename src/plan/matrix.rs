@@ -15,6 +15,7 @@ use crate::rows::IndexOrder;
 use crate::run::stop::StopRules;
 use crate::schema::{Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
+use crate::target::reading::CounterChoice;
 use crate::units::grouped;
 
 /// A plan with what goes beside it and is stored nowhere.
@@ -90,6 +91,11 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         stop: stop_rules(&args.stop),
         scratch,
         settle_seconds: args.settle.as_secs_f64(),
+        counters: match args.counters {
+            cli::Counters::Default => CounterChoice::Default,
+            cli::Counters::All => CounterChoice::All,
+            cli::Counters::None => CounterChoice::None,
+        },
         keep: args.keep,
         strict: args.strict,
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },

@@ -27,6 +27,7 @@ use crate::load::Method;
 use crate::rows::IndexOrder;
 use crate::run::stop::StopRules;
 use crate::target::engines::{Engine, EngineTable};
+use crate::target::reading::CounterChoice;
 
 /// A run, resolved: no default is left open, no flag is seen below.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ pub struct Plan {
     pub scratch: ScratchPlan,
     /// The most to wait between curves for what a server still has to do.
     pub settle_seconds: f64,
+    /// Which counters are read after each batch.
+    #[serde(default)]
+    pub counters: CounterChoice,
     /// Whether tables of completed curves stay.
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.
@@ -135,6 +139,15 @@ pub struct CurvePlan {
     pub sizes: Sizes,
     /// Why it cannot be run, if the plan knows already.
     pub unable: Option<String>,
+}
+
+impl CurvePlan {
+    /// An estimate of its table: rows times the bytes of a row in the engine's files, from the engine table.
+    pub fn estimated_bytes(&self) -> u64 {
+        let row = self.cell.engine_entry.row_bytes;
+        let bytes = if self.cell.key.is_autoinc() { row.autoinc } else { row.uuid };
+        self.sizes.rows.saturating_mul(bytes)
+    }
 }
 
 /// One combination of the matrix.

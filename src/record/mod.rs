@@ -3,9 +3,11 @@
 //! Names and numbers only. Nothing here knows a database, a flag or a clock, so that a file from last year
 //! can be read by everything that analyses and draws.
 
+pub mod detail;
 pub mod run;
 pub mod sample;
 pub mod store;
 
+pub use detail::{CounterLine, SecondLine};
 pub use run::{CurveRecord, Environment, Outcome, RunRecord, RunState, Verification};
 pub use sample::Sample;

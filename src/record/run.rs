@@ -91,6 +91,44 @@ pub struct Environment {
     pub device: Option<String>,
     /// Free space there at the start.
     pub free_bytes: Option<u64>,
+    /// Mount options of that file system.
+    #[serde(default)]
+    pub mount_options: Option<String>,
+    /// Scheduler of the device.
+    #[serde(default)]
+    pub device_scheduler: Option<String>,
+    /// Whether the device rotates.
+    #[serde(default)]
+    pub device_rotational: Option<bool>,
+    /// How long a page takes there that is written over and synced.
+    #[serde(default)]
+    pub sync_probe: Option<SyncProbe>,
+    /// Data directories of servers on this machine, by target.
+    #[serde(default)]
+    pub data_directories: BTreeMap<String, String>,
+    /// What kind of virtual machine or container it is; `none` where nothing speaks for one.
+    #[serde(default)]
+    pub virtualisation: Option<String>,
+    /// The rule by which the CPU's frequency is chosen.
+    #[serde(default)]
+    pub cpu_governor: Option<String>,
+    /// Load average over the minute before the run.
+    #[serde(default)]
+    pub load_average_1m: Option<f64>,
+    /// What a reader should know: figures that this system does not tell, what would spoil the run.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// Latency of syncs, measured before the first curve.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncProbe {
+    /// Median, microseconds.
+    pub median_us: u64,
+    /// 99th percentile, microseconds.
+    pub p99_us: u64,
+    /// How many were measured.
+    pub syncs: u64,
 }
 
 /// What a target said of itself.
@@ -139,6 +177,9 @@ pub struct CurveRecord {
     pub create_table: Option<String>,
     /// Variables read back for this curve.
     pub variables: BTreeMap<String, String>,
+    /// What counters of `counters.csv` stand for, whatever the engine calls them: `reads` (pages read) and `syncs` (of files).
+    #[serde(default)]
+    pub counter_roles: BTreeMap<String, Vec<String>>,
     /// What became of it.
     pub outcome: Outcome,
     /// Batches recorded.

@@ -109,8 +109,21 @@ impl CsvAppender {
     /// Whatever the file system says; on a full disk the file may end in the middle of the line, which the
     /// reader takes for a cut line.
     pub fn append<T: Serialize>(&mut self, line: &T) -> io::Result<()> {
+        self.append_all(std::slice::from_ref(line))
+    }
+
+    /// Appends several lines with one write and one sync; nothing of no lines.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn append_all<T: Serialize>(&mut self, lines: &[T]) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         let mut writer = csv::WriterBuilder::new().has_headers(self.needs_header).from_writer(Vec::new());
-        writer.serialize(line).map_err(io::Error::other)?;
+        for line in lines {
+            writer.serialize(line).map_err(io::Error::other)?;
+        }
         let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
         self.file.write_all(&bytes)?;
         self.file.sync_data()?;

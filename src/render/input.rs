@@ -1,10 +1,12 @@
 //! The runs to show, read from their directories.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::columns::Moved;
 use crate::analyse::{Curve, Labels, RunSamples, group};
 use crate::record::store::{BATCHES_FILE, RUN_FILE, Samples, read_batches, read_run};
-use crate::record::{CurveRecord, Outcome, RunRecord};
+use crate::record::{CounterLine, CurveRecord, Outcome, RunRecord, Sample, detail};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +26,8 @@ pub struct Input {
     pub runs: Vec<LoadedRun>,
     /// Their curves, in the order of the plan; those that never ran have no samples.
     pub curves: Vec<Curve>,
+    /// What the counters of each batch say, by run, curve and batch.
+    pub moved: BTreeMap<(String, String, u64), Moved>,
     /// What was left out or looks odd, for people (stderr).
     pub problems: Vec<String>,
 }
@@ -76,7 +80,41 @@ pub fn load(paths: &[PathBuf]) -> Result<Input, InputError> {
         let label = if ambiguous { path.display().to_string() } else { name };
         (LoadedRun { label, path, record }, samples)
     });
-    Ok(assemble(parts, problems))
+    let mut input = assemble(parts, problems);
+    for index in 0..input.runs.len() {
+        add_counters(&mut input, index);
+    }
+    Ok(input)
+}
+
+/// Adds what the counters of a run stand for. A run without counters, or an older one, has none.
+fn add_counters(input: &mut Input, index: usize) {
+    let run = &input.runs[index];
+    let Some(record) = run.record.as_ref().filter(|_| run.path.is_dir()) else { return };
+    let lines = match detail::read_counters(&run.path) {
+        Ok(lines) => lines,
+        Err(error) => {
+            input.problems.push(format!("{}: {error}", run.path.join(detail::COUNTERS_FILE).display()));
+            return;
+        }
+    };
+    let mut found: BTreeMap<(String, String, u64), Moved> = BTreeMap::new();
+    for curve in &record.curves {
+        let is_in = |line: &CounterLine, role: &str| {
+            curve.counter_roles.get(role).is_some_and(|names| names.contains(&line.counter))
+        };
+        for line in lines.lines.iter().filter(|line| line.curve == curve.curve) {
+            let moved = found.entry((run.label.clone(), line.curve.clone(), line.batch)).or_default();
+            if is_in(line, "reads") {
+                moved.reads = line.delta;
+            }
+            if is_in(line, "syncs") {
+                moved.syncs = line.delta;
+            }
+        }
+    }
+    input.problems.extend(lines.problems.iter().map(ToString::to_string));
+    input.moved.append(&mut found);
 }
 
 fn load_one(path: &Path, problems: &mut Vec<String>) -> Result<(Option<RunRecord>, Samples), InputError> {
@@ -143,6 +181,12 @@ impl Input {
     pub fn record_of(&self, curve: &Curve) -> Option<&CurveRecord> {
         let run = self.runs.iter().find(|run| run.label == curve.run)?;
         run.record.as_ref()?.curves.iter().find(|record| record.curve == curve.name)
+    }
+
+    /// What the counters of a batch say.
+    pub fn moved_of(&self, curve: &Curve, sample: &Sample) -> Moved {
+        let key = (curve.run.clone(), curve.name.clone(), sample.batch);
+        self.moved.get(&key).copied().unwrap_or_default()
     }
 
     /// What became of a curve.

@@ -6,10 +6,12 @@
 //! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`],
 //!   [`text`] knows how wide words are.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
-//! - [`show`]: the tables of a run, set by [`table`].
+//! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod columns;
 pub mod events;
+pub mod export;
 pub mod input;
 pub mod layout;
 pub mod names;

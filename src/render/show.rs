@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::columns::{self, Moved, Row, UNKNOWN, factor};
 use super::input::{Input, LoadedRun};
 use super::names::{Named, short_names};
 use super::table::{Align, Table};
 use super::text::{fitted_columns, text_columns, wrapped};
-use crate::analyse::{Baseline, Curve};
+use crate::analyse::Curve;
 use crate::record::{Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -18,14 +19,16 @@ const LINES: usize = 20;
 const WHOLE: usize = 25;
 /// Columns of a curve's name in the summary.
 const NAME_COLUMNS: usize = 52;
-/// What stands where a figure is not known.
-const UNKNOWN: &str = "-";
 
 /// What `show` is to print.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ShowOptions {
     /// Every batch, instead of about twenty for each curve.
     pub all: bool,
+    /// Every column, instead of those that people compare.
+    pub wide: bool,
+    /// The tables of batches as Markdown.
+    pub markdown: bool,
 }
 
 /// Everything about the runs: settings in force, each curve's batches, the summary, what did not complete.
@@ -34,12 +37,26 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
     let names = curve_names(input);
     for (curve, name) in input.curves.iter().zip(&names) {
         if !curve.samples.is_empty() {
-            parts.push(format!("{}\n{}", heading(name, curve), batches(curve, options)));
+            let moved = |sample: &Sample| input.moved_of(curve, sample);
+            let between = if options.markdown { "\n\n" } else { "\n" };
+            parts.push(format!("{}{between}{}", heading(name, curve), batches(curve, options, &moved)));
         }
+    }
+    if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
+        parts.push(legend());
     }
     parts.push(summary(input));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// What the columns of the tables of batches mean, as far as their titles do not say it.
+fn legend() -> String {
+    paragraph(
+        "inserts/s: this batch; mean/s: all batches up to it; slowdown: against the baseline; p99 ms: statement latency; \
+         reads/row: pages read because no cache held them; bytes/row: written by the server process to its device; -: not known.",
+        "",
+    )
 }
 
 /// The table over all curves, what its columns mean, and why curves did not complete: what a run prints at its end.
@@ -201,48 +218,38 @@ fn heading(name: &str, curve: &Curve) -> String {
     out.trim_end().to_owned()
 }
 
-/// The table of a curve's batches, thinned unless all are asked for.
-pub fn batches(curve: &Curve, options: ShowOptions) -> String {
-    let baseline = curve.baseline();
+/// The table of a curve's batches, thinned unless all are asked for. `moved` gives what the counters of a batch say.
+pub fn batches(curve: &Curve, options: ShowOptions, moved: &dyn Fn(&Sample) -> Moved) -> String {
     let chosen = if options.all { (0..curve.samples.len()).collect() } else { thinned(&curve.samples) };
-    let mut table = Table::new(&[
-        ("batch", Align::Right),
-        ("rows in table", Align::Right),
-        ("seconds", Align::Right),
-        ("inserts/s", Align::Right),
-        ("mean/s", Align::Right),
-        ("slowdown", Align::Right),
-        ("notes", Align::Left),
-    ]);
-    let places = decimal_places(&curve.samples);
-    let (mut rows, mut seconds) = (0_u64, 0.0);
-    for (index, sample) in curve.samples.iter().enumerate() {
-        rows += sample.rows;
-        seconds += sample.seconds;
+    let columns = columns::for_people(options.wide);
+    let titles: Vec<(&str, Align)> = columns.iter().map(|column| (column.title(), column.align())).collect();
+    let mut table = Table::new(&titles);
+    for (index, row) in rows(curve, moved).iter().enumerate() {
         if chosen.contains(&index) {
-            let mean = (seconds > 0.0).then(|| rows as f64 / seconds);
-            table.row(batch_row(sample, places, mean, baseline));
+            table.row(columns.iter().map(|column| column.text(row)).collect());
         }
     }
-    let mut out = table.render();
+    let mut out = if options.markdown { table.render_markdown() } else { table.render() };
     let left_out = curve.samples.len() - chosen.len();
     if left_out > 0 {
-        out.push_str(&format!("… {} of {} batches left out; --all shows them …\n", left_out, curve.samples.len()));
+        let before = if options.markdown { "\n" } else { "" };
+        let text = format!("{before}… {} of {} batches left out; --all shows them …\n", left_out, curve.samples.len());
+        out.push_str(&text);
     }
     out
 }
 
-fn batch_row(sample: &Sample, places: usize, mean: Option<f64>, baseline: Option<Baseline>) -> Vec<String> {
-    let rate = |rate: Option<f64>| rate.filter(|rate| rate.is_finite()).map_or(UNKNOWN.into(), whole_rate);
-    vec![
-        sample.batch.to_string(),
-        human_rows(sample.table_rows),
-        format!("{:.places$}", sample.seconds),
-        rate((sample.seconds > 0.0).then(|| sample.rows as f64 / sample.seconds)),
-        rate(mean),
-        factor(baseline.and_then(|baseline| baseline.slowdown(sample))),
-        sample.notes.clone(),
-    ]
+/// Every batch of a curve with what its line is made of.
+pub fn rows<'a>(curve: &'a Curve, moved: &dyn Fn(&Sample) -> Moved) -> Vec<Row<'a>> {
+    let (baseline, places) = (curve.baseline(), decimal_places(&curve.samples));
+    let (mut rows, mut seconds) = (0_u64, 0.0);
+    let line = |sample: &'a Sample| {
+        rows += sample.rows;
+        seconds += sample.seconds;
+        let mean = (seconds > 0.0).then(|| rows as f64 / seconds);
+        Row { curve, sample, mean, baseline, moved: moved(sample), places }
+    };
+    curve.samples.iter().map(line).collect()
 }
 
 /// Which batches stand for all: the first three, the last three, the slowest, and steps of equal size between them.
@@ -265,18 +272,6 @@ fn decimal_places(samples: &[Sample]) -> usize {
     let quickest =
         samples.iter().map(|sample| sample.seconds).filter(|seconds| *seconds > 0.0).fold(f64::MAX, f64::min);
     (2.0 - quickest.log10().floor()).clamp(1.0, 6.0) as usize
-}
-
-fn whole_rate(rate: f64) -> String {
-    if rate < 100.0 { format!("{rate:.1}") } else { grouped(rate.round() as u64) }
-}
-
-fn factor(factor: Option<f64>) -> String {
-    match factor {
-        Some(factor) if factor.is_finite() && factor < 100.0 => format!("{factor:.2}x"),
-        Some(factor) if factor.is_finite() => format!("{}x", grouped(factor.round() as u64)),
-        _ => UNKNOWN.into(),
-    }
 }
 
 fn summary_row(curve: &Curve, name: &str, outcome: Option<&Outcome>) -> Vec<String> {
@@ -371,13 +366,13 @@ mod tests {
     #[test]
     fn a_curve_is_a_table_of_its_batches() {
         let input = input(samples("a", "autoinc", &[0.4, 0.5, 0.4, 2.0]));
-        let text = batches(&input.curves[0], ShowOptions::default());
+        let text = batches(&input.curves[0], ShowOptions::default(), &|_| Moved::default());
         let expected = "\
-batch  rows in table  seconds  inserts/s   mean/s  slowdown  notes
-    1           100k    0.400    250,000  250,000     1.00x  first
-    2           200k    0.500    200,000  222,222     1.25x
-    3           300k    0.400    250,000  230,769     1.00x
-    4           400k    2.000     50,000  121,212     5.00x
+batch  rows in table  seconds  inserts/s   mean/s  slowdown  p99 ms  reads/row  bytes/row  notes
+    1           100k    0.400    250,000  250,000     1.00x       -          -          -  first
+    2           200k    0.500    200,000  222,222     1.25x       -          -          -
+    3           300k    0.400    250,000  230,769     1.00x       -          -          -
+    4           400k    2.000     50,000  121,212     5.00x       -          -          -
 ";
         assert_eq!(text, expected);
     }
@@ -387,13 +382,18 @@ batch  rows in table  seconds  inserts/s   mean/s  slowdown  notes
         let mut seconds = vec![1.0; 300];
         seconds[123] = 99.0;
         let input = input(samples("a", "autoinc", &seconds));
-        let text = batches(&input.curves[0], ShowOptions::default());
+        let text = batches(&input.curves[0], ShowOptions::default(), &|_| Moved::default());
         assert_eq!(text.lines().count(), LINES + 2, "{text}");
         assert!(text.contains("… 280 of 300 batches left out"), "{text}");
         for batch in [1, 2, 3, 124, 298, 299, 300] {
             assert!(text.lines().any(|line| line.trim_start().starts_with(&format!("{batch} "))), "{batch}: {text}");
         }
-        assert_eq!(batches(&input.curves[0], ShowOptions { all: true }).lines().count(), 301);
+        assert_eq!(
+            batches(&input.curves[0], ShowOptions { all: true, ..ShowOptions::default() }, &|_| Moved::default())
+                .lines()
+                .count(),
+            301
+        );
         for count in 1..60 {
             let samples = samples("a", "autoinc", &vec![1.0; count]);
             let lines = thinned(&samples).len();
@@ -418,10 +418,10 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
     #[test]
     fn unknown_figures_are_a_dash() {
         let mut input = input(samples("a", "autoinc", &[0.4, 0.0]));
-        let text = batches(&input.curves[0], ShowOptions::default());
+        let text = batches(&input.curves[0], ShowOptions::default(), &|_| Moved::default());
         assert_eq!(
             text.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>(),
-            ["2", "200k", "0.000", "-", "500,000", "-"]
+            ["2", "200k", "0.000", "-", "500,000", "-", "-", "-", "-"]
         );
         input.curves[0].samples.clear();
         let row = summary(&input);

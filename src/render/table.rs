@@ -30,6 +30,20 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The same as a table of Markdown.
+    pub fn render_markdown(&self) -> String {
+        let escaped = |text: &str| text.replace('|', "\\|");
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut out = line(self.columns.iter().map(|(title, _)| escaped(title)).collect());
+        let rule = |align: &Align| if *align == Align::Right { "---:".to_owned() } else { "---".to_owned() };
+        out.push_str(&line(self.columns.iter().map(|(_, align)| rule(align)).collect()));
+        for row in &self.rows {
+            let cell = |column: usize| escaped(row.get(column).map_or("", String::as_str));
+            out.push_str(&line((0..self.columns.len()).map(cell).collect()));
+        }
+        out
+    }
+
     /// The text, every line with its line end and without spaces before it. A column that is empty in every row is left out.
     pub fn render(&self) -> String {
         let cell = |row: &[String], column: usize| row.get(column).cloned().unwrap_or_default();
@@ -75,6 +89,13 @@ mod tests {
         table.row(vec!["uuid4".into(), "1.25M".into(), "first".into()]);
         table.row(vec!["日本".into(), "9".into()]);
         assert_eq!(table.render(), "curve   rows  notes\nuuid4  1.25M  first\n日本       9\n");
+    }
+
+    #[test]
+    fn markdown_has_a_rule_and_escapes_bars() {
+        let mut table = Table::new(&[("curve", Align::Left), ("rows", Align::Right)]);
+        table.row(vec!["a|b".into(), "1".into()]);
+        assert_eq!(table.render_markdown(), "| curve | rows |\n| --- | ---: |\n| a\\|b | 1 |\n");
     }
 
     #[test]

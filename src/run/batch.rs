@@ -1,5 +1,6 @@
 //! One batch: cut into transactions and windows, encoded outside the clock, sent inside it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::clock::Clock;
+use super::seconds::{self, Section, Silence};
 use super::workers::{Crew, Piece, Watch, Window, new_histogram};
 use crate::load::{Encode, Statement};
 use crate::rows::{parallel_map, split_range};
@@ -50,14 +52,52 @@ pub struct Measured {
     pub longest: Duration,
     /// CPU time of this process inside the timed sections.
     pub client_cpu: Option<Duration>,
+    /// CPU time of the target's process inside the timed sections.
+    pub server_cpu: Option<Duration>,
     /// Time the connections spent inside calls to the target, all connections together.
     pub waited: Duration,
+    /// CPU time of the threads that sent, all connections together.
+    pub worked: Option<Duration>,
+    /// Time from the start of the timed sections until each connection had nothing left to send, all together.
+    pub offered: Duration,
+    /// Rows acknowledged in each second of the timed sections, from 1.
+    pub seconds: BTreeMap<u64, u64>,
+    /// When no connection got an answer.
+    pub silences: Vec<Silence>,
     /// The first Note of the server.
     pub note: Option<String>,
     /// Why the batch is not whole.
     pub failure: Option<Failure>,
     /// Whether somebody outside ended it.
     pub cancelled: bool,
+}
+
+impl Measured {
+    /// Nothing has been sent yet.
+    pub fn nothing(now: Duration) -> Self {
+        Self {
+            sending: Duration::ZERO,
+            encoding: Duration::ZERO,
+            gap: None,
+            ended: now,
+            started_at: String::new(),
+            rows: 0,
+            statements: 0,
+            retries: 0,
+            latency: new_histogram(),
+            longest: Duration::ZERO,
+            client_cpu: Some(Duration::ZERO),
+            server_cpu: Some(Duration::ZERO),
+            waited: Duration::ZERO,
+            worked: Some(Duration::ZERO),
+            offered: Duration::ZERO,
+            seconds: BTreeMap::new(),
+            silences: Vec::new(),
+            note: None,
+            failure: None,
+            cancelled: false,
+        }
+    }
 }
 
 /// One planned piece: everything but the encoded bytes.
@@ -79,6 +119,8 @@ pub struct Batch<'a> {
     pub encoder: &'a Arc<dyn Encode>,
     /// What times it.
     pub clock: &'a Arc<dyn Clock>,
+    /// CPU time of the target's process so far.
+    pub server_cpu: &'a dyn Fn() -> Option<Duration>,
     /// End of the last timed section of the batch before.
     pub last_end: Option<Duration>,
     /// How long cancelled statements may take to come back.
@@ -90,24 +132,8 @@ pub struct Batch<'a> {
 /// `watch` is given the time that the batch has been in its timed sections and the statements acknowledged so far, and
 /// decides whether it goes on.
 pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> Measured {
-    let Batch { rows, cut, crew, encoder, clock, last_end, grace } = batch;
-    let mut measured = Measured {
-        sending: Duration::ZERO,
-        encoding: Duration::ZERO,
-        gap: None,
-        ended: clock.now(),
-        started_at: String::new(),
-        rows: 0,
-        statements: 0,
-        retries: 0,
-        latency: new_histogram(),
-        longest: Duration::ZERO,
-        client_cpu: None,
-        waited: Duration::ZERO,
-        note: None,
-        failure: None,
-        cancelled: false,
-    };
+    let Batch { rows, cut, crew, encoder, clock, server_cpu, last_end, grace } = batch;
+    let mut measured = Measured::nothing(clock.now());
     let expected = rows.end - rows.start;
     for outlines in windows(rows, cut) {
         let encode_started = clock.now();
@@ -117,9 +143,11 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> 
             measured.started_at = clock.wall();
             measured.gap = last_end.map(|end| clock.now().saturating_sub(end));
         }
+        let server_before = server_cpu();
         let cpu_before = clock.cpu();
         let started = clock.now();
         let already = measured.sending;
+        let window = window.at(Section { started, already });
         let mut cancelled = false;
         let shares = crew.send(window, grace, &mut |acknowledged| {
             let decision = watch(already + clock.now().saturating_sub(started), acknowledged);
@@ -127,11 +155,12 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> 
             decision
         });
         let ended = shares.iter().map(|share| share.finished).max().unwrap_or_else(|| clock.now()).max(started);
-        if let (Some(before), Some(after)) = (cpu_before, clock.cpu()) {
-            *measured.client_cpu.get_or_insert(Duration::ZERO) += after.saturating_sub(before);
-        }
+        add_moved(&mut measured.client_cpu, cpu_before, clock.cpu());
+        add_moved(&mut measured.server_cpu, server_before, server_cpu());
         measured.sending += ended - started;
         measured.ended = ended;
+        let silences: Vec<Vec<Silence>> = shares.iter().map(|share| share.acknowledged.silences(ended)).collect();
+        seconds::extend(&mut measured.silences, seconds::common(&silences));
         measured.cancelled |= cancelled;
         let answered = shares.len();
         for share in shares {
@@ -139,6 +168,11 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> 
             measured.statements += share.statements;
             measured.retries += share.retries;
             measured.waited += share.waited;
+            measured.offered += share.finished.saturating_sub(started);
+            add_moved(&mut measured.worked, Some(Duration::ZERO), share.worked);
+            for (second, rows) in share.acknowledged.seconds() {
+                *measured.seconds.entry(*second).or_default() += rows;
+            }
             measured.longest = measured.longest.max(share.longest);
             // Both histograms grow as needed, so that adding cannot fail.
             let _ = measured.latency.add(&share.latency);
@@ -157,6 +191,12 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> 
             Some(Failure::fatal(format!("the batch has {expected} rows and the target accepted {}", measured.rows)));
     }
     measured
+}
+
+/// Adds what a count of time moved by. Where a part of a sum is not known, the sum is not known.
+fn add_moved(sum: &mut Option<Duration>, before: Option<Duration>, after: Option<Duration>) {
+    let moved = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
+    *sum = sum.zip(moved).map(|(sum, moved)| sum + moved);
 }
 
 /// A worker that was only told to stop says less than the one that met the error.

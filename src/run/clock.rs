@@ -10,6 +10,11 @@ pub trait Clock: Send + Sync {
     /// CPU time of this process so far, where the system tells.
     fn cpu(&self) -> Option<Duration>;
 
+    /// CPU time of the calling thread so far, where the system tells.
+    fn thread_cpu(&self) -> Option<Duration> {
+        None
+    }
+
     /// Wall clock, UTC, RFC 3339: a label, never a measure.
     fn wall(&self) -> String;
 }
@@ -39,13 +44,21 @@ impl Clock for SystemClock {
     }
 
     fn cpu(&self) -> Option<Duration> {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
+        cpu_time(rustix::time::ClockId::ProcessCPUTime)
+    }
+
+    fn thread_cpu(&self) -> Option<Duration> {
+        cpu_time(rustix::time::ClockId::ThreadCPUTime)
     }
 
     fn wall(&self) -> String {
         wall_now()
     }
+}
+
+fn cpu_time(clock: rustix::time::ClockId) -> Option<Duration> {
+    let time = rustix::time::clock_gettime(clock);
+    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
 }
 
 /// The wall clock now, UTC, RFC 3339 with milliseconds.

@@ -4,8 +4,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::journal::{self, Journal, Line};
+use super::moved::Detail;
 use crate::error::Error;
+use crate::record::detail;
 pub use crate::record::store::LOCK_FILE;
 use crate::record::store::{self, CsvAppender};
 use crate::record::{RunRecord, Sample};
@@ -19,6 +23,9 @@ pub struct RunDirectory {
     path: PathBuf,
     batches: CsvAppender,
     journal: Journal,
+    /// What goes beside the samples; each is made with its first line.
+    counters: Option<CsvAppender>,
+    seconds: Option<CsvAppender>,
     /// The system lets go of the lock when the process ends, however it ends.
     _lock: File,
 }
@@ -80,7 +87,7 @@ impl RunDirectory {
         let journal_path = path.join(journal::JOURNAL_FILE);
         let journal = Journal::open(path).map_err(|error| Error::file(&journal_path, error, CHECK))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, batches, journal, _lock: lock })
+        Ok(Self { path, batches, journal, counters: None, seconds: None, _lock: lock })
     }
 
     /// Takes the lock of a run that is there, for a command that changes what the run left behind.
@@ -106,6 +113,28 @@ impl RunDirectory {
     /// Its absolute path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Appends what goes beside a sample, synced. It comes before the sample, so that a recorded batch has its details.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn append_detail(&mut self, detail: &Detail) -> Result<(), Error> {
+        append_to(&mut self.counters, self.path.join(detail::COUNTERS_FILE), &detail.counters)?;
+        append_to(&mut self.seconds, self.path.join(detail::SECONDS_FILE), &detail.seconds)
+    }
+
+    /// Takes out of `counters.csv` and `seconds.csv` what belongs to batches of a curve beyond `batches`: a run that goes on
+    /// loads them again.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn drop_details_beyond(&mut self, curve: &str, batches: u64) -> Result<(), Error> {
+        // The files are replaced: what is open would append to the old ones.
+        (self.counters, self.seconds) = (None, None);
+        detail::drop_lines_beyond(&self.path, &|name, batch| name != curve || batch <= batches)
+            .map(|_| ())
+            .map_err(|error| Error::Results { path: self.path.clone(), cause: error.to_string() })
     }
 
     /// Appends a sample, synced.
@@ -147,5 +176,38 @@ impl RunDirectory {
     pub fn save(&self, record: &RunRecord) -> Result<(), Error> {
         store::write_run(&self.path, record)
             .map_err(|error| Error::Results { path: self.path.join(store::RUN_FILE), cause: error.to_string() })
+    }
+}
+
+fn append_to<T: Serialize>(file: &mut Option<CsvAppender>, path: PathBuf, lines: &[T]) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let failed = |error: io::Error| Error::Results { path: path.clone(), cause: error.to_string() };
+    let appender = match file.take() {
+        Some(appender) => appender,
+        None => CsvAppender::open(&path).map_err(failed)?,
+    };
+    file.insert(appender).append_all(lines).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SecondLine;
+
+    #[test]
+    fn details_of_a_batch_that_is_loaded_again_stand_once() {
+        let home = tempfile::tempdir().unwrap();
+        let mut directory = RunDirectory::create(&home.path().join("r")).unwrap();
+        let line = |curve: &str, batch| SecondLine { curve: curve.into(), batch, second: 1, rows: 5 };
+        let detail = |curve: &str, batch| Detail { seconds: vec![line(curve, batch)], ..Detail::default() };
+        for (curve, batch) in [("a", 1), ("b", 1), ("b", 2), ("b", 3)] {
+            directory.append_detail(&detail(curve, batch)).unwrap();
+        }
+        directory.drop_details_beyond("b", 1).unwrap();
+        directory.append_detail(&detail("b", 2)).unwrap();
+        let left = detail::read_seconds(directory.path()).unwrap();
+        assert_eq!((left.lines, left.problems), (vec![line("a", 1), line("b", 1), line("b", 2)], vec![]));
     }
 }

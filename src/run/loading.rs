@@ -9,12 +9,14 @@ use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
 use super::journal::Line;
+use super::moved::complete;
 use super::patience::patiently;
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
 use super::{Clock, Event, Interrupt, Runner};
 use crate::error::Error;
+use crate::observe::Observer;
 use crate::observe::environment::disk_space;
 use crate::plan::CurvePlan;
 use crate::record::run::PartialBatch;
@@ -71,6 +73,12 @@ pub fn load_batches(
     entry.table_rows = boundary.table_rows;
     entry.load_seconds = samples.iter().map(|sample| sample.seconds).sum();
     entry.partial = None;
+    let core_limit = runner.environment.cgroup_cpu_cores;
+    let data = table.facts().data_directory.clone();
+    let mut observer = Observer::start(table, runner.plan.counters, data, core_limit, runner.clock.now());
+    if let Some(note) = observer.note().filter(|note| !entry.notes.contains(note)) {
+        entry.notes.push(note);
+    }
     let mut last_end = None;
     for batch in begin..=sizes.batches() {
         if runner.interrupt.is_asked() {
@@ -78,7 +86,8 @@ pub fn load_batches(
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
         let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
-        let mut job = Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end };
+        let mut job =
+            Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
         let (measured, again) = match send(runner, &mut job, &mut guard) {
             Ok(sent) => sent,
             Err(unfinished) => {
@@ -92,7 +101,9 @@ pub fn load_batches(
         words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
         words.extend(sample_notes.iter().map(String::as_str));
-        let sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
+        let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
+        let now = runner.clock.now();
+        let detail = complete(&mut sample, &measured, samples.last(), &mut observer, table, core_limit, now);
         if let Some(note) = &measured.note {
             let note = format!("the server noted: {note}");
             if !entry.notes.contains(&note) {
@@ -103,6 +114,7 @@ pub fn load_batches(
         if let Ok(boundary) = &after {
             runner.directory.note(&Line::Boundary { curve: plan.number, batch, boundary: *boundary })?;
         }
+        runner.directory.append_detail(&detail)?;
         runner.directory.append(&sample)?;
         entry.batches = batch;
         entry.table_rows = sample.table_rows;
@@ -145,6 +157,7 @@ struct Job<'a> {
     rows: Range<u64>,
     boundary: Boundary,
     last_end: Option<Duration>,
+    observer: &'a Observer,
 }
 
 /// A batch that did not become whole.
@@ -269,6 +282,7 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             crew: &job.ready.crew,
             encoder: &job.ready.encoder,
             clock: &runner.clock,
+            server_cpu: &|| job.observer.server_cpu(),
             last_end: job.last_end,
             grace: GRACE,
         };

@@ -10,8 +10,10 @@ pub mod directory;
 pub mod interrupt;
 pub mod journal;
 pub mod loading;
+pub mod moved;
 pub mod patience;
 pub mod resume;
+pub mod seconds;
 pub mod stop;
 pub mod verify;
 pub mod workers;
@@ -25,6 +27,7 @@ pub use interrupt::Interrupt;
 pub use resume::Past;
 
 use crate::error::{Error, exit};
+use crate::observe::{advice, environment};
 use crate::plan::{CurvePlan, Plan};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
 use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState, Sample};
@@ -217,6 +220,7 @@ impl Runner<'_> {
         self.directory.save(record)?;
         let unreachable = self.describe_targets(record)?;
         self.try_matrix(record, &unreachable)?;
+        self.survey(record);
         self.directory.save(record)?;
         self.reporter.report(&Event::Started { record, directory: self.directory.path() });
         for index in 0..self.plan.curves.len() {
@@ -234,6 +238,15 @@ impl Runner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Looks at where the data will be, and says what would spoil the run.
+    fn survey(&mut self, record: &mut RunRecord) {
+        environment::survey(&mut record.environment, self.plan, &record.targets, self.directory.path());
+        for warning in advice::warnings(self.plan, record, self.directory.path()) {
+            self.reporter.report(&Event::Note(&warning));
+            record.environment.notes.push(warning);
+        }
     }
 
     /// Whether a curve that a rule stopped is the last one.
@@ -413,6 +426,7 @@ pub fn new_curve_record(curve: &CurvePlan) -> CurveRecord {
         statement_rows: curve.sizes.statement_rows,
         commit_rows: curve.sizes.commit_rows,
         repeat: curve.repeat,
+        counter_roles: cell.engine_entry.counters.roles(),
         ..CurveRecord::default()
     }
 }

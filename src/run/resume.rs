@@ -160,6 +160,7 @@ pub fn bring_back(
     if found.batches < recorded {
         runner.directory.lose_beyond(&plan.name, found.batches)?;
     }
+    runner.directory.drop_details_beyond(&plan.name, found.batches)?;
     runner.directory.note(&Line::BackTo { curve: plan.number, batch: found.batches })?;
     let resumption = Resumption {
         at: runner.clock.wall(),
@@ -308,6 +309,7 @@ pub fn start_again(
     why: &str,
 ) -> Result<Start, Error> {
     let recorded = runner.past.as_ref().map_or(0, |past| past.samples(&plan.name).len() as u64);
+    runner.directory.drop_details_beyond(&plan.name, 0)?;
     runner.directory.note(&Line::BackTo { curve: plan.number, batch: 0 })?;
     if recorded == 0 {
         return Ok(Start::default());

@@ -14,6 +14,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::clock::Clock;
+use super::seconds::{Acknowledged, Section};
 use crate::load::{Encode, Statement};
 use crate::target::{Canceller, Failure, FailureKind, Session};
 
@@ -43,6 +44,8 @@ pub struct Window {
     pieces: Vec<Mutex<Option<Piece>>>,
     next: AtomicUsize,
     abort: AtomicBool,
+    /// Where it stands in its batch, known when it is sent.
+    section: Section,
 }
 
 impl Window {
@@ -52,7 +55,14 @@ impl Window {
             pieces: pieces.into_iter().map(|piece| Mutex::new(Some(piece))).collect(),
             next: AtomicUsize::new(0),
             abort: AtomicBool::new(false),
+            section: Section::default(),
         }
+    }
+
+    /// The same, with its place in the batch.
+    #[must_use]
+    pub fn at(self, section: Section) -> Self {
+        Self { section, ..self }
     }
 
     fn take(&self, index: usize, worker: usize) -> Option<Piece> {
@@ -78,6 +88,10 @@ pub struct Share {
     pub retries: u64,
     /// Time spent inside calls to the target.
     pub waited: Duration,
+    /// CPU time of the worker's own thread, where the system tells: what it did not wait for.
+    pub worked: Option<Duration>,
+    /// When rows were acknowledged.
+    pub acknowledged: Acknowledged,
     /// Statement latency, microseconds, to three digits.
     pub latency: Histogram<u64>,
     /// The longest statement, exact.
@@ -137,7 +151,9 @@ impl Crew {
                     clock: Arc::clone(clock),
                     in_transaction: false,
                     acknowledged: Arc::clone(&acknowledged),
+                    portions: Arc::default(),
                 };
+                hand.listen();
                 let done = done_sender.clone();
                 let thread = std::thread::spawn(move || {
                     for window in inbox {
@@ -250,16 +266,35 @@ struct Hand {
     clock: Arc<dyn Clock>,
     in_transaction: bool,
     acknowledged: Arc<AtomicU64>,
+    /// Of the body on its way: when how many of its bytes had gone.
+    portions: Arc<Mutex<Vec<(Duration, u64)>>>,
 }
 
 impl Hand {
+    /// Has the session tell how bodies go that travel in portions.
+    fn listen(&mut self) {
+        let (portions, clock) = (Arc::clone(&self.portions), Arc::clone(&self.clock));
+        self.session.tell_progress(Box::new(move |bytes| {
+            portions.lock().unwrap_or_else(PoisonError::into_inner).push((clock.now(), bytes));
+        }));
+    }
+
     fn work(&mut self, window: &Window) -> Share {
+        let cpu = self.clock.thread_cpu();
+        let mut share = self.take_what_there_is(window);
+        share.worked = cpu.zip(self.clock.thread_cpu()).map(|(before, after)| after.saturating_sub(before));
+        share
+    }
+
+    fn take_what_there_is(&mut self, window: &Window) -> Share {
         let mut share = Share {
             finished: self.clock.now(),
             rows: 0,
             statements: 0,
             retries: 0,
             waited: Duration::ZERO,
+            worked: None,
+            acknowledged: Acknowledged::new(window.section),
             latency: new_histogram(),
             longest: Duration::ZERO,
             note: None,
@@ -308,6 +343,7 @@ impl Hand {
         let mut attempt = 0;
         loop {
             let before = (share.rows, share.statements);
+            share.acknowledged.begin_piece();
             match self.try_piece(piece, attempt > 0, window, share) {
                 Ok(()) => return Ok(()),
                 Err(failure)
@@ -317,6 +353,7 @@ impl Hand {
                 {
                     // Rows of this transaction that earlier windows counted are sent again, not counted again.
                     (share.rows, share.statements) = before;
+                    share.acknowledged.undo();
                     self.session.rollback()?;
                     self.in_transaction = false;
                     attempt += 1;
@@ -351,6 +388,7 @@ impl Hand {
                 let mut statement = Statement { body: self.encoder.encode(start..end), rows: start..end };
                 self.send_statement(&mut statement, share)?;
                 share.rows -= end - start;
+                share.acknowledged.uncount(end - start);
                 share.statements -= 1;
                 start = end;
             }
@@ -364,8 +402,10 @@ impl Hand {
         if piece.commit && self.in_transaction {
             let started = self.clock.now();
             let result = self.session.commit();
-            share.waited += self.clock.now().saturating_sub(started);
+            let answered = self.clock.now();
+            share.waited += answered.saturating_sub(started);
             result?;
+            share.acknowledged.answer(answered);
             self.in_transaction = false;
         }
         Ok(())
@@ -375,10 +415,16 @@ impl Hand {
         if statement.body.is_spent() {
             statement.body = self.encoder.encode(statement.rows.clone());
         }
+        let bytes = statement.body.portioned_bytes();
         let started = self.clock.now();
         let result = self.session.send(&mut statement.body);
-        let took = self.clock.now().saturating_sub(started);
+        let answered = self.clock.now();
+        let took = answered.saturating_sub(started);
         share.waited += took;
+        let portions = match bytes {
+            0 => Vec::new(),
+            _ => std::mem::take(&mut *self.portions.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
         let accepted = result?;
         record_latency(&mut share.latency, took);
         share.longest = share.longest.max(took);
@@ -391,6 +437,8 @@ impl Hand {
             )));
         }
         share.rows += accepted.rows;
+        share.acknowledged.answer(answered);
+        share.acknowledged.portions(&portions, bytes, answered, accepted.rows);
         share.statements += 1;
         if share.note.is_none() {
             share.note = accepted.note;

@@ -46,6 +46,9 @@ pub struct Engine {
     /// Variables worth recording.
     #[serde(default)]
     pub record: Vec<String>,
+    /// What it counts: figures that say why a load became slow.
+    #[serde(default)]
+    pub counters: Counters,
     /// What it still does on its own after a load: what a settle step waits for.
     #[serde(default)]
     pub idle: Vec<Pending>,
@@ -95,6 +98,51 @@ impl CacheUnit {
             Self::NegativeKib => format!("-{}", bytes.div_ceil(1024)),
         }
     }
+}
+
+/// What an engine counts. Names of global status variables (SQLite: of its own status calls); those that a server does
+/// not have are passed over.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Counters {
+    /// Count up: how far they moved in a batch is recorded.
+    pub totals: Vec<String>,
+    /// Go up and down: the value at the end of a batch is recorded, under the name with `@end`.
+    pub levels: Vec<String>,
+    /// Figures that no status variable has.
+    pub queries: Vec<CounterQuery>,
+    /// Which of the totals are pages that had to be read since no cache held them.
+    pub reads: Vec<String>,
+    /// Which of the totals are syncs of files.
+    pub syncs: Vec<String>,
+}
+
+impl Counters {
+    /// What the counters stand for, by the names that `counters.csv` has for them.
+    pub fn roles(&self) -> BTreeMap<String, Vec<String>> {
+        let names = |list: &[String]| list.iter().map(|name| name.to_ascii_lowercase()).collect::<Vec<_>>();
+        [("reads", names(&self.reads)), ("syncs", names(&self.syncs))]
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(role, names)| (role.to_owned(), names))
+            .collect()
+    }
+}
+
+/// A figure that takes a query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CounterQuery {
+    /// Its name, in lower case.
+    pub name: String,
+    /// A query whose first row ends with the number; no row, NULL and an error mean that it cannot be seen here.
+    pub query: String,
+    /// Whether it goes up and down.
+    #[serde(default)]
+    pub level: bool,
+    /// The flavour that it is for (`mariadb`, `mysql`); both when it is left out.
+    #[serde(default)]
+    pub flavour: Option<String>,
 }
 
 /// Work that a server does on its own, and how much of it is left.
@@ -261,6 +309,7 @@ impl Engine {
             table: Variant::Standard,
             row_bytes: RowBytes::default(),
             record: Vec::new(),
+            counters: Counters::default(),
             idle: Vec::new(),
             checkpoint: None,
             unable: None,
@@ -282,6 +331,11 @@ mod tests {
             words.push(word.to_owned());
             words.extend(engine.aliases.clone());
             assert!(!engine.name.is_empty());
+            let counters = &engine.counters;
+            for name in counters.reads.iter().chain(&counters.syncs) {
+                let queried = counters.queries.iter().any(|query| query.name == *name && !query.level);
+                assert!(counters.totals.contains(name) || queried, "{word}: {name} is not counted");
+            }
             if let Some(flush) = &engine.flush {
                 assert!(flush.values.iter().all(|value| !value.is_empty()), "{word}: a flush value is empty");
             }

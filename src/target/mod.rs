@@ -6,9 +6,11 @@
 
 pub mod engines;
 pub mod mysql;
+pub mod reading;
 pub mod registry;
 pub mod scratch;
 pub mod sqlite;
+pub mod sqlite_status;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,6 +23,7 @@ use crate::plan::{Cell, CurvePlan};
 use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Column, Dialect, TemplateValues};
+pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
 
 /// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
 pub const CANDIDATES: usize = 64;
@@ -334,6 +337,21 @@ pub trait Table: Send {
     /// What the target said.
     fn closing_work(&mut self) -> Result<Option<String>, Failure>;
 
+    /// Reads the counters of the target, between batches. Those that cannot be read are left out.
+    fn counters(&mut self, _choice: CounterChoice) -> Reading {
+        Reading::new()
+    }
+
+    /// The process that does the work, where it is on this machine.
+    fn server_process(&mut self) -> ServerProcess {
+        ServerProcess::Unknown
+    }
+
+    /// The size of the table, between batches.
+    fn size(&mut self) -> TableSize {
+        TableSize::default()
+    }
+
     /// Uses the control connection while a batch takes its time, so that it stays open, and says whether the target
     /// still answers.
     fn is_alive(&mut self) -> bool {
@@ -384,6 +402,10 @@ pub trait Session: Send {
     /// What the target said.
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure>;
 
+    /// Takes what is to be told of a body that travels in portions: after each, the bytes of it that have gone so far. A
+    /// session that sends a body as a whole tells nothing.
+    fn tell_progress(&mut self, _progress: Progress) {}
+
     /// Commits.
     ///
     /// # Errors
@@ -396,6 +418,9 @@ pub trait Session: Send {
     /// What the target said.
     fn rollback(&mut self) -> Result<(), Failure>;
 }
+
+/// Is told how many bytes of a body have gone.
+pub type Progress = Box<dyn FnMut(u64) + Send>;
 
 /// What the target said to one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

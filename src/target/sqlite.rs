@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
+use super::engines::Counters;
+use super::sqlite_status::{self, SharedConnection};
 use super::{
-    Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Purpose, RowSet, Session, Table, TableFacts,
-    TableOrder, Target, Verdict,
+    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Purpose, Reading, RowSet,
+    ServerProcess, Session, Table, TableFacts, TableOrder, TableSize, Target, Verdict,
 };
 use crate::error::Error;
 use crate::load::Body;
@@ -134,6 +136,9 @@ struct SqliteTable {
     /// Stays open beside the loading connection, so that closing that one is not the last close of the file, which
     /// would do the whole checkpoint unseen. It holds no lock while it is idle.
     control: Connection,
+    /// The loading connections, whose figures are read between batches.
+    loading: Vec<Weak<Mutex<Connection>>>,
+    counters: Counters,
     facts: TableFacts,
 }
 
@@ -204,7 +209,8 @@ impl SqliteTable {
             data_directory: path.parent().map(Path::to_owned),
             sample_notes: Vec::new(),
         };
-        Ok(Self { path, pragmas, control, facts })
+        let counters = cell.engine_entry.counters.clone();
+        Ok(Self { path, pragmas, control, loading: Vec::new(), counters, facts })
     }
 }
 
@@ -343,6 +349,9 @@ impl Table for SqliteTable {
     fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
         let conn = open(&self.path, &self.pragmas)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
+        let conn = Arc::new(Mutex::new(conn));
+        self.loading.retain(|conn| conn.strong_count() > 0);
+        self.loading.push(Arc::downgrade(&conn));
         Ok(Box::new(SqliteSession { conn, interrupt }))
     }
 
@@ -438,6 +447,21 @@ impl Table for SqliteTable {
         }))
     }
 
+    fn counters(&mut self, choice: CounterChoice) -> Reading {
+        sqlite_status::read(&self.loading, &self.path, &self.counters, choice)
+    }
+
+    fn server_process(&mut self) -> ServerProcess {
+        ServerProcess::Embedded
+    }
+
+    fn size(&mut self) -> TableSize {
+        // The file is behind by what still stands in the WAL. One file with data and index: telling them apart takes a scan.
+        let pragma = |name: &str| self.control.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).ok();
+        let bytes = pragma("page_count").zip(pragma("page_size")).and_then(|(pages, bytes)| pages.checked_mul(bytes));
+        TableSize { data_bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()), index_bytes: None }
+    }
+
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
         if keep {
             return Ok(());
@@ -478,8 +502,15 @@ fn conditions(facts: &TableFacts, rows: RowSet<'_>) -> Vec<String> {
 
 /// One loading connection.
 struct SqliteSession {
-    conn: Connection,
+    conn: SharedConnection,
     interrupt: Arc<InterruptHandle>,
+}
+
+impl SqliteSession {
+    /// Nobody else holds it while a batch is on its way.
+    fn conn(&self) -> MutexGuard<'_, Connection> {
+        self.conn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct SqliteCanceller(Arc<InterruptHandle>);
@@ -500,14 +531,15 @@ impl Session for SqliteSession {
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
-        self.conn.execute_batch("BEGIN").map_err(failure)
+        self.conn().execute_batch("BEGIN").map_err(failure)
     }
 
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
         let changes = match body {
-            Body::Text(sql) => self.conn.execute(sql, []).map_err(failure)?,
+            Body::Text(sql) => self.conn().execute(sql, []).map_err(failure)?,
             Body::Values { sql, values } => {
-                let mut statement = self.conn.prepare_cached(sql).map_err(failure)?;
+                let conn = self.conn();
+                let mut statement = conn.prepare_cached(sql).map_err(failure)?;
                 for (index, value) in values.iter().enumerate() {
                     statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
                 }
@@ -521,15 +553,15 @@ impl Session for SqliteSession {
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        self.conn.execute_batch("COMMIT").map_err(failure)
+        self.conn().execute_batch("COMMIT").map_err(failure)
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {
-        if self.conn.is_autocommit() {
+        if self.conn().is_autocommit() {
             // SQLite takes a transaction back by itself when an interrupt ends a write.
             return Ok(());
         }
-        self.conn.execute_batch("ROLLBACK").map_err(failure)
+        self.conn().execute_batch("ROLLBACK").map_err(failure)
     }
 }
 

@@ -55,7 +55,7 @@ fn a_gap_is_known_from_the_second_batch_on_and_unknown_figures_are_empty() {
     assert_eq!(samples[1].gap_seconds, Some(0.0));
     assert_eq!(samples[1].server_cpu_seconds, None);
     let text = std::fs::read_to_string(directory.path().join("batches.csv")).unwrap();
-    assert!(text.lines().nth(2).unwrap().ends_with(",,,,,,,"), "{text}");
+    assert!(text.lines().nth(2).unwrap().contains(",,,,,"), "{text}");
 }
 
 #[test]

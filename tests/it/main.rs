@@ -8,6 +8,7 @@ mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
+mod observe;
 mod plans;
 mod resume;
 mod scratch;

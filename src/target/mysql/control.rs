@@ -96,6 +96,12 @@ impl Control {
         self.conn.connection_id()
     }
 
+    /// The process at the other end of a Unix socket, as the kernel names it.
+    pub fn peer_process(&self) -> Option<u32> {
+        self.access.place.socket.as_ref()?;
+        self.socket.peer_process()
+    }
+
     fn call<T>(&mut self, limit: Duration, call: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> Result<T, Failure> {
         if self.broken {
             if self.silent.is_some_and(|since| since.elapsed() < SILENCE) {
@@ -319,6 +325,8 @@ fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {
     prepare_session(&mut conn)?;
     // Absent before 5.5: then DDL waits as long as that server does.
     let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
+    // MySQL shows sizes of tables from a cache that is up to a day old otherwise; others do not know the variable.
+    let _ = conn.query_drop("SET SESSION information_schema_stats_expiry=0");
     Ok((conn, socket))
 }
 

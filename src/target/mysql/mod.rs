@@ -7,12 +7,14 @@ pub mod errors;
 pub mod globals;
 pub mod limits;
 pub mod offer;
+pub mod place;
 pub mod preflight;
 pub mod privileges;
 pub mod session;
 pub mod settings;
 pub mod settle;
 pub mod socket;
+pub mod status;
 pub mod table;
 pub mod wire;
 
@@ -272,6 +274,8 @@ impl MysqlTable {
             mark: order.mark.to_owned(),
             facts: TableFacts::new(quote_identifier(order.table), Dialect::Mysql),
             globals,
+            ask_tablespaces: place::AskTablespaces::of(&order.curve.cell.engine_entry.name),
+            engine_counters: order.curve.cell.engine_entry.counters.clone(),
             work: Work::new(),
             closing,
             closed: false,

@@ -12,10 +12,13 @@ use super::errors::failure;
 use super::socket::SocketHandle;
 use super::wire::Wire;
 use crate::load::Body;
-use crate::target::{Accepted, Canceller, Failure, FailureKind, Session};
+use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Session};
 
 /// Prepared statements kept for each connection: whole statements, the shorter last one of a transaction and of a batch.
 const KEPT_STATEMENTS: usize = 8;
+
+/// How much of a file goes to the server before its progress is told.
+const PORTION_BYTES: usize = 64 << 10;
 
 /// One loading connection.
 pub struct MysqlSession {
@@ -29,21 +32,32 @@ pub struct MysqlSession {
     prepared: HashMap<usize, Statement>,
     /// What the local-infile handler sends next. Empty again once it has been asked for.
     infile: Arc<Mutex<Vec<u8>>>,
+    /// Who is told how it goes.
+    progress: Arc<Mutex<Option<Progress>>>,
 }
 
 impl MysqlSession {
     /// Takes a connection that [`super::connect::prepare_session`] has prepared.
     pub fn new(mut conn: Conn, socket: SocketHandle, control: SharedControl) -> Self {
         let infile = Arc::new(Mutex::new(Vec::new()));
-        let source = Arc::clone(&infile);
+        let progress: Arc<Mutex<Option<Progress>>> = Arc::new(Mutex::new(None));
+        let (source, listener) = (Arc::clone(&infile), Arc::clone(&progress));
         conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, writer| {
             let bytes = std::mem::take(&mut *source.lock().unwrap_or_else(PoisonError::into_inner));
-            writer.write_all(&bytes)
+            let mut gone = 0;
+            for portion in bytes.chunks(PORTION_BYTES) {
+                writer.write_all(portion)?;
+                gone += portion.len() as u64;
+                if let Some(tell) = &mut *listener.lock().unwrap_or_else(PoisonError::into_inner) {
+                    tell(gone);
+                }
+            }
+            Ok(())
         })));
         let id = u64::from(conn.connection_id());
         let socket = Arc::new(socket);
         let wire = socket.is_unix().then(|| Wire::new(Arc::clone(&socket)));
-        Self { conn, id, socket, wire, control, prepared: HashMap::new(), infile }
+        Self { conn, id, socket, wire, control, prepared: HashMap::new(), infile, progress }
     }
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
@@ -129,6 +143,10 @@ impl Session for MysqlSession {
             Body::Values { .. } => return Err(Failure::fatal("values bound in process are for SQLite")),
         }
         self.accepted(self.conn.affected_rows(), self.conn.warnings())
+    }
+
+    fn tell_progress(&mut self, progress: Progress) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
     fn commit(&mut self) -> Result<(), Failure> {

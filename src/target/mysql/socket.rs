@@ -50,6 +50,19 @@ impl SocketHandle {
         }
     }
 
+    /// The process at the other end of a Unix socket: the one that listens there.
+    #[cfg(target_os = "linux")]
+    pub fn peer_process(&self) -> Option<u32> {
+        let peer = rustix::net::sockopt::socket_peercred(&self.0).ok()?;
+        u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+    }
+
+    /// Only Linux tells.
+    #[cfg(not(target_os = "linux"))]
+    pub fn peer_process(&self) -> Option<u32> {
+        None
+    }
+
     /// Closes the connection under whoever is reading from it.
     pub fn shutdown(&self) {
         // As above: closed already is what is wanted.

@@ -10,11 +10,16 @@ use super::connect::prepare_session;
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
 use super::globals::{SharedGlobals, lock_globals};
+use super::place::AskTablespaces;
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
-use super::{bears_mark, is_lock_wait, locked};
+use super::{bears_mark, is_lock_wait, is_on, locked, place, status};
 use crate::rows::{Lookup, Value};
-use crate::target::{CANDIDATES, Canceller, Failure, RowSet, Session, Table, TableFacts};
+use crate::target::engines::Counters;
+use crate::target::{
+    CANDIDATES, Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts,
+    TableSize,
+};
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
@@ -28,6 +33,10 @@ pub struct MysqlTable {
     pub(super) mark: String,
     pub(super) facts: TableFacts,
     pub(super) globals: SharedGlobals,
+    /// What its engine counts.
+    pub(super) engine_counters: Counters,
+    /// Where the size of its table is asked for.
+    pub(super) ask_tablespaces: AskTablespaces,
     pub(super) work: Work,
     /// What the closing work is here.
     pub(super) closing: Closing,
@@ -265,6 +274,25 @@ impl Table for MysqlTable {
         let sql = format!("FLUSH TABLES {}", self.facts.quoted_name);
         self.work.run(&self.control, |conn| conn.query_drop(&sql))?;
         Ok(Some("FLUSH TABLES".into()))
+    }
+
+    fn counters(&mut self, choice: CounterChoice) -> Reading {
+        let mut control = lock(&self.control);
+        let logged = self.facts.variables.get("log_bin").is_some_and(|value| is_on(value));
+        let logged = logged && !control.access().skip_binlog;
+        status::read(&mut control, &self.engine_counters, choice, logged)
+    }
+
+    fn server_process(&mut self) -> ServerProcess {
+        place::process(&mut lock(&self.control))
+    }
+
+    fn size(&mut self) -> TableSize {
+        if !self.facts.limits.keeps_rows {
+            return TableSize::default();
+        }
+        let data = self.facts.data_directory.as_deref();
+        place::size(&mut lock(&self.control), data, &self.name, &mut self.ask_tablespaces)
     }
 
     fn is_alive(&mut self) -> bool {

@@ -122,6 +122,11 @@ impl Server {
         &self.control
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Its folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()

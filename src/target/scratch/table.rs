@@ -10,7 +10,9 @@ use crate::target::engines::Checkpoint;
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
-use crate::target::{Canceller, Failure, RowSet, Session, Table, TableFacts};
+use crate::target::{
+    Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableSize,
+};
 
 /// How long the closing work may take.
 const CHECKPOINT_LIMIT: Duration = Duration::from_secs(3600);
@@ -122,6 +124,18 @@ impl Table for ScratchTable {
             Some(checkpoint) => self.checkpoint(&checkpoint),
             None => self.inner.closing_work(),
         }
+    }
+
+    fn counters(&mut self, choice: CounterChoice) -> Reading {
+        self.inner.counters(choice)
+    }
+
+    fn server_process(&mut self) -> ServerProcess {
+        self.server.as_ref().map_or(ServerProcess::Unknown, |server| ServerProcess::Local(server.id()))
+    }
+
+    fn size(&mut self) -> TableSize {
+        self.inner.size()
     }
 
     fn is_alive(&mut self) -> bool {
