@@ -27,6 +27,7 @@ pub struct MysqlSession {
     socket: Arc<SocketHandle>,
     /// The shorter way of text statements, over a plain Unix socket.
     wire: Option<Wire>,
+    packet_bytes: usize,
     control: SharedControl,
     /// Prepared statements, by the address of their text: each text is made once for a curve.
     prepared: HashMap<usize, Statement>,
@@ -38,7 +39,8 @@ pub struct MysqlSession {
 
 impl MysqlSession {
     /// Takes a connection that [`super::connect::prepare_session`] has prepared.
-    pub fn new(mut conn: Conn, socket: SocketHandle, control: SharedControl) -> Self {
+    /// `packet_bytes`: what the server takes in one packet.
+    pub fn new(mut conn: Conn, socket: SocketHandle, packet_bytes: u64, control: SharedControl) -> Self {
         let infile = Arc::new(Mutex::new(Vec::new()));
         let progress: Arc<Mutex<Option<Progress>>> = Arc::new(Mutex::new(None));
         let (source, listener) = (Arc::clone(&infile), Arc::clone(&progress));
@@ -57,7 +59,8 @@ impl MysqlSession {
         let id = u64::from(conn.connection_id());
         let socket = Arc::new(socket);
         let wire = socket.is_unix().then(|| Wire::new(Arc::clone(&socket)));
-        Self { conn, id, socket, wire, control, prepared: HashMap::new(), infile, progress }
+        let packet_bytes = usize::try_from(packet_bytes).unwrap_or(usize::MAX);
+        Self { conn, id, socket, wire, packet_bytes, control, prepared: HashMap::new(), infile, progress }
     }
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
@@ -73,6 +76,25 @@ impl MysqlSession {
         let statement = self.conn.prep(&**sql).map_err(failure)?;
         self.prepared.insert(address, statement.clone());
         Ok(statement)
+    }
+
+    /// LOAD DATA LOCAL past the driver.
+    fn send_file(&mut self, sql: &str, bytes: &[u8]) -> Result<Accepted, Failure> {
+        let Some(wire) = &mut self.wire else { return Err(not_asked_for()) };
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = wire
+            .query_with_file(sql, bytes, self.packet_bytes, &mut |gone| {
+                if let Some(tell) = &mut *progress {
+                    tell(gone);
+                }
+            })
+            .map_err(failure)?;
+        drop(progress);
+        match answer {
+            Some(answer) => self.accepted(answer.affected_rows, answer.warnings),
+            None if bytes.is_empty() => Ok(Accepted::default()),
+            None => Err(not_asked_for()),
+        }
     }
 
     /// What the server took, and whether it warned.
@@ -99,6 +121,10 @@ impl MysqlSession {
         }
         Ok(Accepted { rows, note })
     }
+}
+
+fn not_asked_for() -> Failure {
+    Failure::fatal("the server did not ask for the rows of LOAD DATA LOCAL")
 }
 
 impl Session for MysqlSession {
@@ -131,13 +157,17 @@ impl Session for MysqlSession {
                 let statement = self.statement(sql)?;
                 self.conn.exec_batch(&statement, std::mem::take(rows)).map_err(failure)?;
             }
+            Body::File { sql, bytes } if self.wire.is_some() => {
+                let bytes = std::mem::take(bytes);
+                return self.send_file(sql, &bytes);
+            }
             Body::File { sql, bytes } => {
                 *self.infile.lock().unwrap_or_else(PoisonError::into_inner) = std::mem::take(bytes);
                 self.conn.query_drop(&**sql).map_err(failure)?;
                 // Left over when the server did not ask for the file: it must not travel with the next statement.
                 let left = std::mem::take(&mut *self.infile.lock().unwrap_or_else(PoisonError::into_inner));
                 if !left.is_empty() {
-                    return Err(Failure::fatal("the server did not ask for the rows of LOAD DATA LOCAL"));
+                    return Err(not_asked_for());
                 }
             }
             Body::Values { .. } => return Err(Failure::fatal("values bound in process are for SQLite")),

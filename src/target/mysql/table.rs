@@ -128,7 +128,7 @@ impl Table for MysqlTable {
         let access = lock(&self.control).access().clone();
         let (mut conn, socket) = access.connect()?;
         prepare_session(&mut conn)?;
-        Ok(Box::new(MysqlSession::new(conn, socket, Arc::clone(&self.control))))
+        Ok(Box::new(MysqlSession::new(conn, socket, self.facts.limits.statement_bytes, Arc::clone(&self.control))))
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
