@@ -4,6 +4,7 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod access;
+pub mod foreign;
 pub mod lifecycle;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use foreign::ForeignArgs;
 use lifecycle::{ResumeArgs, StatusArgs};
 
 use crate::units;
@@ -394,19 +396,22 @@ pub enum IndexOrder {
 /// The options of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directories of runs
-    #[arg(value_name = "RUN_DIR", required = true)]
+    /// Directories of runs, or CSV files of other programs
+    #[arg(value_name = "RUN_DIR|CSV", required = true)]
     pub runs: Vec<PathBuf>,
     /// Every batch, not a selection
     #[arg(long)]
     pub all: bool,
+    /// How files of other programs are read.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// The options of `plot`.
 #[derive(Debug, Args)]
 pub struct PlotArgs {
-    /// Directories of runs
-    #[arg(value_name = "RUN_DIR", required = true)]
+    /// Directories of runs, or CSV files of other programs
+    #[arg(value_name = "RUN_DIR|CSV", required = true)]
     pub runs: Vec<PathBuf>,
     /// Directory for the pictures; the first run's own when it is left out
     #[arg(long, short, value_name = "DIR")]
@@ -417,6 +422,9 @@ pub struct PlotArgs {
     /// Title of the pictures
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+    /// How files of other programs are read.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// The options of `clean`.

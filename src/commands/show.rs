@@ -11,7 +11,7 @@ use crate::render::{input, show};
 /// # Errors
 /// A directory is no run's, or its files cannot be read.
 pub fn run(args: &ShowArgs) -> Result<Output, Error> {
-    let input = input::load(&args.runs)?;
+    let input = input::load_with(&args.runs, &args.foreign.options())?;
     let stdout = show::show(&input, ShowOptions { all: args.all });
     Ok(Output { stdout, stderr: input.problems, exit: crate::error::exit::OK })
 }

@@ -3,6 +3,7 @@
 //! Names and numbers only. Nothing here knows a database, a flag or a clock, so that a file from last year
 //! can be read by everything that analyses and draws.
 
+pub mod foreign;
 pub mod run;
 pub mod sample;
 pub mod store;

@@ -6,6 +6,7 @@
 mod care;
 mod cli;
 mod fake;
+mod foreign;
 mod mariadb;
 mod mysql;
 mod plans;
