@@ -1,7 +1,9 @@
 //! Pure functions of stored samples: numbers in, numbers out, no file, clock or database.
 
 pub mod baseline;
+pub mod compare;
 pub mod curves;
+pub mod resample;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
