@@ -3,7 +3,9 @@
 pub mod baseline;
 pub mod compare;
 pub mod curves;
+pub mod forecast;
 pub mod resample;
+pub mod settings;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};

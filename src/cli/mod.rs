@@ -6,6 +6,7 @@
 pub mod access;
 pub mod foreign;
 pub mod lifecycle;
+pub mod reckon;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use foreign::ForeignArgs;
 use lifecycle::{ResumeArgs, StatusArgs};
+use reckon::{CompareArgs, ForecastArgs};
 
 use crate::units;
 
@@ -44,6 +46,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
+    /// Compare two runs cell by cell: exit 4 when the second is slower for certain
+    Compare(CompareArgs),
+    /// Say what a batch will cost at a table size that a run has not reached
+    Forecast(ForecastArgs),
     /// Drop what an interrupted or failed run left behind
     Clean(CleanArgs),
     /// Put back global variables that a killed run left changed

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod clean;
+pub mod compare;
 pub mod engines;
 pub mod plot;
 pub mod restore;
