@@ -130,7 +130,9 @@ pub fn figures(curves: &[&Curve], speed: &Speed, onset: OnsetOf<'_>) -> SideFigu
         let costs: Vec<f64> = samples.iter().rev().take(END_BATCHES).filter_map(|sample| cost(sample)).collect();
         median(&costs).map(|cost| 1e6 / cost)
     };
-    let p99 = |samples: &[&Sample]| median(&samples.iter().filter_map(|sample| Some(sample.p99_us? as f64)).collect::<Vec<_>>());
+    let p99 = |samples: &[&Sample]| {
+        median(&samples.iter().filter_map(|sample| Some(sample.p99_us? as f64)).collect::<Vec<_>>())
+    };
     let table_bytes = |samples: &[&Sample]| {
         let last = samples.iter().rev().find(|sample| sample.data_bytes.is_some() && sample.table_rows > 0)?;
         Some((last.data_bytes? + last.index_bytes.unwrap_or(0)) as f64 / last.table_rows as f64)

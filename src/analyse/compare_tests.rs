@@ -41,12 +41,8 @@ fn half(curve: &Curve, odd: bool) -> Curve {
     Curve { samples, ..curve.clone() }
 }
 
-const SHAPES: [Shape; 4] = [
-    |_| 1.0,
-    |at| 1.0 + 4.0 * at,
-    |at| if at < 0.5 { 1.0 } else { 5.0 },
-    |at| 1.0 + 9.0 * (1.0 - 0.3 / at).max(0.0),
-];
+const SHAPES: [Shape; 4] =
+    [|_| 1.0, |at| 1.0 + 4.0 * at, |at| if at < 0.5 { 1.0 } else { 5.0 }, |at| 1.0 + 9.0 * (1.0 - 0.3 / at).max(0.0)];
 
 #[test]
 fn c24_says_who_is_faster_and_by_how_much() {

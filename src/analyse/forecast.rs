@@ -13,9 +13,11 @@ const POINTS: usize = 100;
 /// A richer kind of growth has to be better than a simpler one by this much of its error, and by this much at all.
 const BETTER: (f64, f64) = (0.9, 0.002);
 /// Kinds of growth whose held-out error is within this factor of the best one's (and this much at all) might be right too.
-const PLAUSIBLE: (f64, f64) = (1.5, 0.01);
-/// The 80% range leaves out a tenth at each end.
-const TAIL: f64 = 0.1;
+const PLAUSIBLE: (f64, f64) = (1.5, 0.02);
+/// What the third quarter (predicted from the first half) and the last one (from the first three) count for.
+const FOLD_WEIGHTS: [f64; 2] = [1.0 / 3.0, 2.0 / 3.0];
+/// The 80% range leaves out a tenth at each end, of batches to come; those that were fitted lie closer by about this much.
+const TAIL: f64 = 0.07;
 /// No range is narrower on either side: no batch is that even.
 const LEAST_SPREAD: f64 = 0.01;
 
@@ -127,8 +129,8 @@ pub struct Model {
 impl Model {
     /// Fits a curve. `cache_rows`: how many rows fit the cache, where that is known; it is tried beside the size that fits best.
     ///
-    /// The kind of growth is the one that predicts the last quarter of the batches best from those before it (hold-out validation, as in
-    /// Hyndman and Athanasopoulos, "Forecasting", section 5.8); it is then fitted on all. Fits are least squares of relative errors with
+    /// The kind of growth is the one that predicts the third and the last quarter of the batches best from those before them (evaluation on
+    /// a rolling origin, as in Hyndman and Athanasopoulos, "Forecasting", section 5.10); it is then fitted on all. Fits are least squares of relative errors with
     /// Huber's weights (1964). The stated error is honest: the first three quarters choose their kind among themselves, without the
     /// quarter that they are judged by.
     ///
@@ -180,9 +182,9 @@ impl Model {
         let steps = batches.min(200);
         let each = batches as f64 / steps.max(1) as f64;
         let at = |step: u64| self.table_rows as f64 + self.batch_rows as f64 * each * (step as f64 + 0.5);
-        (0..steps).map(|step| self.at(at(step) + self.batch_rows as f64 / 2.0)).fold((0.0, 0.0), |sum, one| {
-            (sum.0 + one.low_seconds * each, sum.1 + one.high_seconds * each)
-        })
+        (0..steps)
+            .map(|step| self.at(at(step) + self.batch_rows as f64 / 2.0))
+            .fold((0.0, 0.0), |sum, one| (sum.0 + one.low_seconds * each, sum.1 + one.high_seconds * each))
     }
 }
 
@@ -225,15 +227,17 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// All kinds of growth that might be right, fitted on all points, the best first. Never empty.
 fn choose(points: &[(f64, f64)], cache_rows: Option<f64>) -> Vec<Fit> {
-    let cut = points.len() * 3 / 4;
-    let (first, rest) = (thinned(&points[..cut]), &points[cut..]);
+    let (half, cut) = (points.len() / 2, points.len() * 3 / 4);
+    // Two parts that were held out: one quarter alone is a handful of batches in a short curve.
+    let folds = [(thinned(&points[..half]), &points[half..cut]), (thinned(&points[..cut]), &points[cut..])];
+    let error = |growth, size| -> f64 {
+        let errors = folds.iter().map(|(first, rest)| held_out(&fit(first, growth, size), rest));
+        errors.zip(FOLD_WEIGHTS).map(|(error, weight)| error * weight).sum()
+    };
     let candidates = Growth::ALL.map(|growth| (growth, None));
     let known = cache_rows.map(|rows| (Growth::OutgrownCache, Some(rows)));
-    let judged: Vec<(Growth, Option<f64>, f64)> = candidates
-        .into_iter()
-        .chain(known)
-        .map(|(growth, size)| (growth, size, held_out(&fit(&first, growth, size), rest)))
-        .collect();
+    let judged: Vec<(Growth, Option<f64>, f64)> =
+        candidates.into_iter().chain(known).map(|(growth, size)| (growth, size, error(growth, size))).collect();
     let mut best = judged[0];
     for &one in &judged[1..] {
         if one.2 < best.2 * BETTER.0 && one.2 < best.2 - BETTER.1 {
@@ -297,8 +301,11 @@ fn linear_in(points: &[(f64, f64)], growth: Growth, size: f64) -> (Fit, f64) {
     let mut found = (f64::NAN, 0.0);
     for _ in 0..4 {
         found = weighted(points, &shapes, &weights, growth == Growth::Constant);
-        let mut errors: Vec<f64> =
-            points.iter().zip(&shapes).map(|(point, shape)| ((found.0 + found.1 * shape) / point.1 - 1.0).abs()).collect();
+        let mut errors: Vec<f64> = points
+            .iter()
+            .zip(&shapes)
+            .map(|(point, shape)| ((found.0 + found.1 * shape) / point.1 - 1.0).abs())
+            .collect();
         let unsorted = errors.clone();
         errors.sort_by(f64::total_cmp);
         // Huber: what lies beyond 1.345 standard deviations (from the median absolute deviation) counts less.
@@ -306,7 +313,8 @@ fn linear_in(points: &[(f64, f64)], growth: Growth, size: f64) -> (Fit, f64) {
         weights = unsorted.iter().map(|error| if *error > limit { limit / error } else { 1.0 }).collect();
     }
     let fit = Fit { growth, memory_cost: found.0, added_cost: found.1, shape_rows: size };
-    let loss = points.iter().map(|&(size, cost)| (fit.cost(size) / cost - 1.0).abs()).sum::<f64>() / points.len().max(1) as f64;
+    let loss = points.iter().map(|&(size, cost)| (fit.cost(size) / cost - 1.0).abs()).sum::<f64>()
+        / points.len().max(1) as f64;
     (fit, loss)
 }
 

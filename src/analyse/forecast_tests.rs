@@ -43,8 +43,12 @@ fn a_tree_that_outgrew_its_cache_is_known_and_forecast() {
 /// Of 200 forecasts of a batch, at 1.3 and 3 times the size, about 80% come true; and no forecast claims far more than that.
 #[test]
 fn eight_of_ten_forecasts_come_true() {
-    let kinds: [(&str, fn(f64) -> f64); 4] =
-        [("tree", tree), ("flat", |_| 5.0), ("line", |n| 5.0 + n * 1e-6), ("saturating", |n| 4.0 + 20.0 * n / (n + 4e6))];
+    let kinds: [(&str, fn(f64) -> f64); 4] = [
+        ("tree", tree),
+        ("flat", |_| 5.0),
+        ("line", |n| 5.0 + n * 1e-6),
+        ("saturating", |n| 4.0 + 20.0 * n / (n + 4e6)),
+    ];
     for (name, kind) in kinds {
         let (mut made, mut inside, mut width) = (0, 0, 0.0);
         for seed in 0..50 {
@@ -109,7 +113,10 @@ fn real_curves_are_forecast_or_refused() {
                 let found = model.at(all[24].table_rows as f64);
                 let truth = median(&all[22..].iter().map(|sample| sample.seconds).collect::<Vec<_>>()).unwrap();
                 println!("{name}: {found:?} {truth} {:?} {}", model.best, model.error);
-                assert!((found.low_seconds * 0.9..found.high_seconds * 1.1).contains(&truth), "{name}: {found:?} {truth}");
+                assert!(
+                    (found.low_seconds * 0.9..found.high_seconds * 1.1).contains(&truth),
+                    "{name}: {found:?} {truth}"
+                );
             }
         }
         println!("{name} whole: {:?}", Model::of(&all, None).map(|model| (model.best, model.error)));

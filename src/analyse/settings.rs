@@ -82,7 +82,9 @@ impl Settings {
         if labels.flush_in_force.is_empty() {
             self.add("flush", &labels.flush);
         }
-        for (name, value) in [("target", &labels.target), ("engine", &labels.engine), ("key", &labels.key), ("method", &labels.method)] {
+        for (name, value) in
+            [("target", &labels.target), ("engine", &labels.engine), ("key", &labels.key), ("method", &labels.method)]
+        {
             self.add(name, value);
         }
         let counts = [
@@ -123,7 +125,11 @@ impl Settings {
             self.add_some(&name.replace('_', " "), plain(&run.plan[name]));
         }
         self.add_some("skip binlog", plain(&run.plan["care"]["skip_binlog"]));
-        self.add_some("schema", plain(&run.plan["schema"]["text"]).map(|text| format!("{} characters, {:08x}", text.len(), checksum(&text))));
+        self.add_some(
+            "schema",
+            plain(&run.plan["schema"]["text"])
+                .map(|text| format!("{} characters, {:08x}", text.len(), checksum(&text))),
+        );
     }
 }
 

@@ -55,7 +55,11 @@ fn parse_share(text: &str) -> Result<f64, String> {
     let problem = || format!("{text:?} is no share; write it as 10% or 0.1");
     let (number, scale) = text.trim().strip_suffix('%').map_or((text.trim(), 1.0), |number| (number.trim(), 100.0));
     let share = number.parse::<f64>().map_err(|_| problem())? / scale;
-    if share.is_finite() && (0.0..1.0).contains(&share) { Ok(share) } else { Err("must be from 0% to below 100%".into()) }
+    if share.is_finite() && (0.0..1.0).contains(&share) {
+        Ok(share)
+    } else {
+        Err("must be from 0% to below 100%".into())
+    }
 }
 
 #[cfg(test)]

@@ -29,7 +29,11 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
         let why = comparison.pairs.iter().find_map(|pair| pair.speed.as_ref().err().cloned());
         let why = why.unwrap_or_else(|| "no cell of one has a cell of the same key in the other".into());
         let next = "see `rowcliff show` for what each of them holds";
-        return Err(Error::file(&args.new, format!("nothing can be compared with {}: {why}", args.base.display()), next));
+        return Err(Error::file(
+            &args.new,
+            format!("nothing can be compared with {}: {why}", args.base.display()),
+            next,
+        ));
     }
     let exit = if comparison.regressions() > 0 { exit::REGRESSION } else { exit::OK };
     let stdout = if args.json { comparison.json() } else { comparison.text() };

@@ -198,11 +198,18 @@ fn side_by_side(speed: &Speed, base: &SideFigures, new: &SideFigures, onsets: bo
     row("rows/s, median", [Some(speed.base_rows_per_second), Some(speed.new_rows_per_second)], &rate);
     row("rows/s, last common sizes", [base.end_rows_per_second, new.end_rows_per_second], &rate);
     row("statement latency p99", [base.p99_us, new.p99_us], &|us| human_seconds(us / 1e6));
-    row("table bytes per row", [base.table_bytes_per_row, new.table_bytes_per_row], &|bytes| human_bytes(bytes.round() as u64));
-    row("bytes written per row", [base.written_bytes_per_row, new.written_bytes_per_row], &|bytes| human_bytes(bytes.round() as u64));
+    row("table bytes per row", [base.table_bytes_per_row, new.table_bytes_per_row], &|bytes| {
+        human_bytes(bytes.round() as u64)
+    });
+    row("bytes written per row", [base.written_bytes_per_row, new.written_bytes_per_row], &|bytes| {
+        human_bytes(bytes.round() as u64)
+    });
     if onsets {
         let words = |onset: Option<Onset>| {
-            onset.map_or_else(|| "none".into(), |onset| format!("{}-{}", human_rows(onset.from_rows), human_rows(onset.to_rows)))
+            onset.map_or_else(
+                || "none".into(),
+                |onset| format!("{}-{}", human_rows(onset.from_rows), human_rows(onset.to_rows)),
+            )
         };
         table.row(vec!["  cliff begins, rows".into(), words(base.onset), words(new.onset)]);
     }

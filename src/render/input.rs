@@ -37,7 +37,9 @@ pub struct Input {
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// There is nothing of a run at this path.
-    #[error("{path}: no run here (neither {RUN_FILE} nor {BATCHES_FILE}); give a directory that `rowcliff run` wrote")]
+    #[error(
+        "{path}: no run here (neither {RUN_FILE} nor {BATCHES_FILE}); give a directory that `rowcliff run` wrote, or a CSV file"
+    )]
     NoRun {
         /// The path that was given.
         path: PathBuf,

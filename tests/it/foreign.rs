@@ -267,6 +267,31 @@ fn known_formats_need_no_description() {
     assert_eq!(figures(&of(iibench, &ForeignOptions::default()).unwrap())[1], (2_000_000, 1_000_000, 2000.0));
 }
 
+proptest::proptest! {
+    /// Whatever a file holds: an answer or a refusal, and no sample that is no measurement.
+    #[test]
+    fn no_file_breaks_the_reader(
+        content in "(rows_total|time|batch|Count)[,;](seconds|ms|rows/s|per. row/s|x)\n([0-9.,;Ninfae\"+ -]{0,12}[,;][0-9.,eNaif-]{0,9}\n){0,12}",
+        odd in "[0-9,;.\n\"a-z\\[\\]:/ -]{0,120}",
+        cumulative in 0..4_usize,
+        rows in proptest::option::of(1..100_000_u64),
+    ) {
+        let how = [None, Some(Cumulative::No), Some(Cumulative::Totals), Some(Cumulative::Fresh)][cumulative];
+        let said = ForeignOptions { cumulative: how, rows_per_batch: rows, ..ForeignOptions::default() };
+        for options in [said.clone(), ForeignOptions { x: Some("1".into()), y: vec!["2".into()], unit: Some(Unit::Milliseconds), ..said }] {
+            for content in [&content, &odd] {
+                if let Ok(read) = of(content, &options) {
+                    proptest::prop_assert!(!read.samples.is_empty());
+                    for sample in &read.samples {
+                        proptest::prop_assert!(sample.seconds > 0.0 && sample.seconds.is_finite() && sample.rows > 0, "{sample:?}");
+                        proptest::prop_assert!(sample.inserts_per_sec.is_some_and(|rate| rate <= 1e12), "{sample:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn show_reads_them_and_says_how() {
     let home = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@
 
 mod care;
 mod cli;
+mod compare;
 mod fake;
 mod foreign;
 mod mariadb;

@@ -32,7 +32,8 @@ pub fn recognise(text: &str, said: &ForeignOptions) -> Option<Known> {
         x: said.x.clone().or(own.x),
         y: if said.y.is_empty() { own.y } else { said.y.clone() },
         unit: said.unit.or(own.unit.filter(|_| said.y.is_empty())),
-        cumulative: said.cumulative.or(own.cumulative),
+        // Of other columns than the known ones their names tell.
+        cumulative: said.cumulative.or(own.cumulative.filter(|_| said.y.is_empty())),
         ..said.clone()
     };
     known.table.decimal_given = true;
