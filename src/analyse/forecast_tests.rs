@@ -4,6 +4,9 @@ use super::*;
 use crate::analyse::resample::Rng;
 use crate::record::foreign::{Cumulative, ForeignOptions, read};
 
+/// Cost against table size.
+type Kind = fn(f64) -> f64;
+
 fn of_costs(costs: impl Fn(f64) -> f64, batches: u64, noise: f64, seed: u64) -> Vec<Sample> {
     let mut rng = Rng::new(seed);
     (1..=batches)
@@ -43,7 +46,7 @@ fn a_tree_that_outgrew_its_cache_is_known_and_forecast() {
 /// Of 200 forecasts of a batch, at 1.3 and 3 times the size, about 80% come true; and no forecast claims far more than that.
 #[test]
 fn eight_of_ten_forecasts_come_true() {
-    let kinds: [(&str, fn(f64) -> f64); 4] = [
+    let kinds: [(&str, Kind); 4] = [
         ("tree", tree),
         ("flat", |_| 5.0),
         ("line", |n| 5.0 + n * 1e-6),

@@ -165,7 +165,7 @@ fn usable(cells: Vec<(u64, Option<Cell>, Cell)>, request: &Request<'_>, out: &mu
     for (at, (line, x, y)) in cells.into_iter().enumerate() {
         let x = match x {
             None => (at + 1) as f64,
-            Some(Cell::Number(x)) if x.is_finite() && x >= 0.0 && x < 9e15 => x,
+            Some(Cell::Number(x)) if (0.0..9e15).contains(&x) => x,
             Some(Cell::Number(x)) => {
                 left_out(request, line, format!("{x} is no size"), out);
                 continue;
@@ -252,9 +252,7 @@ fn cumulative(request: &Request<'_>, points: &[Point], out: &mut Figures) -> Res
         Some(said) => return Ok(said),
         None => {}
     }
-    if request.meaning.is_total && !request.meaning.is_time_of_day
-        || request.meaning.is_total && request.unit == Unit::Seconds
-    {
+    if request.meaning.is_total {
         if never_down || is_rate {
             say(if is_rate {
                 "a mean since the start by its name; read as such"
