@@ -49,6 +49,16 @@ impl Growth {
         }
     }
 
+    /// For scripts.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Linear => "linear",
+            Self::Saturating => "saturating",
+            Self::OutgrownCache => "outgrown-cache",
+        }
+    }
+
     fn shape(self, n: f64, c: f64) -> f64 {
         match self {
             Self::Constant => 0.0,
@@ -116,6 +126,9 @@ pub struct Model {
     plausible: Vec<Fit>,
     /// Logarithms of measured by fitted cost: the 10% and the 90% quantile.
     spread: (f64, f64),
+    /// How far the last quarter lay from its prediction, as the median of logarithms: what a forecast goes wrong by when the table grows
+    /// by a third.
+    drift: f64,
     /// Median error of the last quarter, predicted from the first three.
     pub error: f64,
     /// Batches it was fitted on.
@@ -154,6 +167,7 @@ impl Model {
             best: plausible[0],
             plausible,
             spread,
+            drift: drift(&all[cut..], &earlier[0]),
             error,
             batches: all.len(),
             batch_rows: last.map_or(0, |sample| sample.rows),
@@ -162,17 +176,20 @@ impl Model {
     }
 
     /// Seconds of a batch that fills the table up to `table_rows`, as an 80% range: the range of the kinds of growth that might be right,
-    /// widened by how far batches lay from the fit, and from what was predicted of them.
+    /// widened by how far batches lay from the fit and from what was predicted of them, and by what the prediction of the last quarter was
+    /// wrong for each further third that the table grows.
     pub fn at(&self, table_rows: f64) -> Forecast {
         let scale = self.batch_rows as f64 / 1e6;
         let middle = table_rows - self.batch_rows as f64 / 2.0;
         let costs: Vec<f64> = self.plausible.iter().map(|fit| fit.cost(middle)).collect();
         let low = costs.iter().copied().fold(f64::MAX, f64::min);
         let high = costs.iter().copied().fold(0.0, f64::max);
+        let thirds = (table_rows / self.table_rows.max(1) as f64).ln() / (4.0_f64 / 3.0).ln();
+        let drift = self.drift * (thirds - 1.0).max(0.0);
         Forecast {
-            low_seconds: low * self.spread.0.exp() * scale,
+            low_seconds: low * (self.spread.0 - drift).exp() * scale,
             seconds: self.best.cost(middle) * scale,
-            high_seconds: high * self.spread.1.exp() * scale,
+            high_seconds: high * (self.spread.1 + drift).exp() * scale,
         }
     }
 
@@ -266,6 +283,11 @@ fn spread(points: &[(f64, f64)], fit: &Fit, earlier: &Fit) -> (f64, f64) {
     logs.sort_by(f64::total_cmp);
     let end = |share| quantile(&logs, share).unwrap_or(0.0);
     (end(TAIL).min(-LEAST_SPREAD), end(1.0 - TAIL).max(LEAST_SPREAD))
+}
+
+fn drift(points: &[(f64, f64)], earlier: &Fit) -> f64 {
+    let logs: Vec<f64> = points.iter().map(|&(size, cost)| (cost / earlier.cost(size)).ln()).collect();
+    median(&logs).map_or(0.0, f64::abs)
 }
 
 /// Fits one kind of growth; `size` is the cache where it is known.

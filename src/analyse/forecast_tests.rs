@@ -128,6 +128,19 @@ fn real_curves_are_forecast_or_refused() {
     assert!(matches!(Model::of(&series("mariadb-innodb uuid f=1"), None), Err(NoForecast::TooFew { .. })));
 }
 
+/// It is made after every batch of a run.
+#[test]
+fn a_forecast_is_cheap() {
+    let samples = of_costs(tree, 3000, 0.05, 1);
+    let start = std::time::Instant::now();
+    for _ in 0..10 {
+        Model::of(&samples, None).unwrap().seconds_of_next(1_000_000);
+    }
+    let each = start.elapsed() / 10;
+    println!("{each:?} each");
+    assert!(each < std::time::Duration::from_millis(500), "{each:?}");
+}
+
 #[test]
 fn the_next_batches_add_up() {
     let model = Model::of(&of_costs(|_| 10.0, 40, 0.0, 1), None).unwrap();

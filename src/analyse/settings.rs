@@ -52,6 +52,11 @@ impl Settings {
         out
     }
 
+    /// Whether anything is recorded of how the curve was made: a file of another program has figures only.
+    pub fn are_recorded(&self) -> bool {
+        self.0.contains_key("method")
+    }
+
     fn add(&mut self, name: &str, value: impl ToString) {
         let value = value.to_string();
         if !value.is_empty() {

@@ -69,11 +69,13 @@ fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>) ->
                     (one, other) if one == other => one.clone(),
                     (one, other) => format!("{one} -> {other}"),
                 };
+                let (base_settings, new_settings) = (settings(base, base_cell), settings(new, new_cell));
+                let recorded = base_settings.are_recorded() && new_settings.are_recorded();
                 Pair {
                     name,
                     base: side(base_cell),
                     new: side(new_cell),
-                    differences: differences(&settings(base, base_cell), &settings(new, new_cell)),
+                    differences: recorded.then(|| differences(&base_settings, &new_settings)),
                     speed: found,
                 }
             })

@@ -24,8 +24,8 @@ pub struct Pair {
     pub base: Option<SideFigures>,
     /// NEW's.
     pub new: Option<SideFigures>,
-    /// Settings that differ.
-    pub differences: Vec<Difference>,
+    /// Settings that differ; `None` where one of them does not tell how it was made.
+    pub differences: Option<Vec<Difference>>,
 }
 
 /// All of a comparison.
@@ -112,7 +112,7 @@ impl Comparison {
                 }
             }
         }
-        out.push_str(&settings(&pair.differences));
+        out.push_str(&settings(pair.differences.as_deref()));
         out
     }
 
@@ -149,11 +149,14 @@ impl Comparison {
             block_batches: speed.map(|speed| speed.block),
             base: speed.zip(pair.base.as_ref()).map(|(speed, side)| JsonSide::of(speed.base_rows_per_second, side)),
             new: speed.zip(pair.new.as_ref()).map(|(speed, side)| JsonSide::of(speed.new_rows_per_second, side)),
-            settings_that_differ: pair
-                .differences
-                .iter()
-                .map(|one| JsonDifference { name: &one.name, base: known(&one.base), new: known(&one.new) })
-                .collect(),
+            settings_that_differ: pair.differences.as_ref().map(|differences| {
+                let one = |one: &'a Difference| JsonDifference {
+                    name: &one.name,
+                    base: known(&one.base),
+                    new: known(&one.new),
+                };
+                differences.iter().map(one).collect()
+            }),
         }
     }
 }
@@ -219,7 +222,8 @@ fn side_by_side(speed: &Speed, base: &SideFigures, new: &SideFigures, onsets: bo
     table.render()
 }
 
-fn settings(differences: &[Difference]) -> String {
+fn settings(differences: Option<&[Difference]>) -> String {
+    let Some(differences) = differences else { return indented("nothing is recorded of the settings of both") };
     let mut out = String::new();
     let words = |value: &str| if value.is_empty() { "-".to_owned() } else { value.to_owned() };
     match differences.len() {
@@ -272,7 +276,7 @@ struct JsonCell<'a> {
     block_batches: Option<usize>,
     base: Option<JsonSide>,
     new: Option<JsonSide>,
-    settings_that_differ: Vec<JsonDifference<'a>>,
+    settings_that_differ: Option<Vec<JsonDifference<'a>>>,
 }
 
 #[derive(Serialize)]

@@ -127,6 +127,8 @@ fn lines(reckoned: &Reckoned) -> Vec<String> {
 fn model_words(model: &Model) -> String {
     let (fit, words) = (&model.best, model.best.growth.words());
     match fit.growth {
+        // The first batches are a little faster than the rest: nothing that deserves the name.
+        Growth::OutgrownCache if fit.added_cost < fit.memory_cost / 2.0 => "nearly constant cost".to_owned(),
         Growth::OutgrownCache => format!("{words} (about {} rows fit)", human_rate(fit.shape_rows)),
         Growth::Constant => format!("{words} cost"),
         _ => words.to_owned(),
@@ -150,6 +152,7 @@ struct JsonCurve<'a> {
     seconds_low: Option<f64>,
     seconds: Option<f64>,
     seconds_high: Option<f64>,
+    /// `constant`, `linear`, `saturating` or `outgrown-cache`.
     model: Option<&'static str>,
     cache_rows: Option<f64>,
     median_error: Option<f64>,
@@ -184,7 +187,7 @@ impl<'a> JsonCurve<'a> {
                 out.seconds_low = Some(forecast.low_seconds);
                 out.seconds = Some(forecast.seconds);
                 out.seconds_high = Some(forecast.high_seconds);
-                out.model = Some(model.best.growth.words());
+                out.model = Some(model.best.growth.id());
                 out.cache_rows = Some(model.best.shape_rows).filter(|_| model.best.growth == Growth::OutgrownCache);
                 out.median_error = Some(model.error);
                 out.batches = Some(model.batches);

@@ -196,6 +196,10 @@ fn heading(name: &str, curve: &Curve) -> String {
         known(labels.commit_rows, "rows/commit"),
     ];
     let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    // A file of another program has one name and nothing else.
+    if words == [name] {
+        return name.to_owned();
+    }
     let mut out = format!("{name}\n");
     // "8 connections" stays on one line.
     let words: Vec<String> = words.iter().map(|word| word.replace(' ', "\u{a0}")).collect();

@@ -41,6 +41,7 @@ fn c24_the_direction_and_the_base_of_every_figure_are_said() {
         "31.7k",
         "20.6k",
         "run-to-run spread",
+        "nothing is recorded",
     ] {
         assert!(out.contains(words), "no {words:?} in {out}");
     }
@@ -57,6 +58,7 @@ fn c24_the_direction_and_the_base_of_every_figure_are_said() {
     let cell = &value["cells"][0];
     assert!((cell["speed_ratio"].as_f64().unwrap() - 0.648).abs() < 0.001);
     assert_eq!((&cell["contains_run_spread"], &cell["base"]["p99_us"]), (&Value::from(false), &Value::Null));
+    assert_eq!(cell["settings_that_differ"], Value::Null);
 }
 
 #[test]
@@ -127,6 +129,7 @@ fn a_forecast_says_its_range_its_model_and_its_error() {
     let figure = |name: &str| curve[name].as_f64().unwrap();
     assert!(figure("seconds_low") < truth && truth < figure("seconds_high"), "{value} {truth}");
     assert!(figure("seconds_high") < 1.2 * figure("seconds_low") && figure("median_error") < 0.05, "{value}");
+    assert_eq!((&value["v"], &curve["model"]), (&Value::from(1), &Value::from("outgrown-cache")));
     let measured = run(home.path(), &["forecast", "tree.csv", "--at", "1M"]);
     assert!(stdout(&measured).contains("measured"), "{}", text(&measured));
 }

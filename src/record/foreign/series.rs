@@ -95,6 +95,10 @@ pub fn samples(request: &Request<'_>, cells: Vec<(u64, Option<Cell>, Cell)>) -> 
             request.file.display()
         ));
     }
+    if matches!(request.axis, Axis::Time(_)) && points.iter().any(|point| point.y.is_none()) {
+        let file = request.file.display();
+        out.notes.push(format!("{file}: the rows of lines that were left out are in no size after them"));
+    }
     let steps = Steps::of(&points);
     let mut placed = Placed {
         request,
