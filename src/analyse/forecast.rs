@@ -9,7 +9,7 @@ pub const LEAST_BATCHES: usize = 20;
 /// A forecast whose own past was wrong by more, in the median, is not made.
 pub const MOST_ERROR: f64 = 0.15;
 /// Points that a curve is fitted on at most: neighbours are put together, so that a fit is cheap after each batch too.
-const POINTS: usize = 100;
+const POINTS: usize = 60;
 /// A richer kind of growth has to be better than a simpler one by this much of its error, and by this much at all.
 const BETTER: (f64, f64) = (0.9, 0.002);
 /// Kinds of growth whose held-out error is within this factor of the best one's (and this much at all) might be right too.
@@ -320,19 +320,22 @@ fn fit(points: &[(f64, f64)], growth: Growth, size: Option<f64>) -> Fit {
 fn linear_in(points: &[(f64, f64)], growth: Growth, size: f64) -> (Fit, f64) {
     let shapes: Vec<f64> = points.iter().map(|point| growth.shape(point.0, size)).collect();
     let mut weights = vec![1.0; points.len()];
+    if points.is_empty() {
+        return (Fit { growth, memory_cost: f64::NAN, added_cost: 0.0, shape_rows: size }, f64::NAN);
+    }
     let mut found = (f64::NAN, 0.0);
     for _ in 0..4 {
         found = weighted(points, &shapes, &weights, growth == Growth::Constant);
-        let mut errors: Vec<f64> = points
+        let errors: Vec<f64> = points
             .iter()
             .zip(&shapes)
             .map(|(point, shape)| ((found.0 + found.1 * shape) / point.1 - 1.0).abs())
             .collect();
-        let unsorted = errors.clone();
-        errors.sort_by(f64::total_cmp);
+        let mut order = errors.clone();
+        let (_, &mut middle, _) = order.select_nth_unstable_by(errors.len() / 2, f64::total_cmp);
         // Huber: what lies beyond 1.345 standard deviations (from the median absolute deviation) counts less.
-        let limit = 1.345 * 1.4826 * quantile(&errors, 0.5).unwrap_or(0.0).max(1e-6);
-        weights = unsorted.iter().map(|error| if *error > limit { limit / error } else { 1.0 }).collect();
+        let limit = 1.345 * 1.4826 * middle.max(1e-6);
+        weights = errors.iter().map(|error| if *error > limit { limit / error } else { 1.0 }).collect();
     }
     let fit = Fit { growth, memory_cost: found.0, added_cost: found.1, shape_rows: size };
     let loss = points.iter().map(|&(size, cost)| (fit.cost(size) / cost - 1.0).abs()).sum::<f64>()
