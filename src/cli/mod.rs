@@ -47,6 +47,7 @@ pub enum Command {
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
     /// Compare two runs cell by cell: exit 4 when the second is slower for certain
+    #[command(after_help = COMPARE_CODES)]
     Compare(CompareArgs),
     /// Say what a batch will cost at a table size that a run has not reached
     Forecast(ForecastArgs),
@@ -84,6 +85,10 @@ Examples:
       one part of a matrix, in an array job (`rowcliff check --print-plan` writes plan.toml)
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
+
+const COMPARE_CODES: &str = "\
+Exit codes: 0 no regression, 1 nothing could be compared, 2 wrong usage, 4 a regression: the whole interval of the speed ratio \
+lies below 1 - tolerance.";
 
 /// The options of `check`.
 #[derive(Debug, Args)]

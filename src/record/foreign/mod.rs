@@ -1,7 +1,9 @@
 //! Files that rowcliff did not write: any CSV, and the output of some loaders, read as samples.
 //!
-//! - [`table`]: the file as a header and lines of cells. - [`known`]: formats that are known without being described.
-//! - [`number`]: cells as numbers, whatever the decimal sign. - [`meaning`]: what the name of a column says.
+//! - [`table`]: the file as a header and lines of cells.
+//! - [`known`]: formats that are known without being described.
+//! - [`number`]: cells as numbers, whatever the decimal sign.
+//! - [`meaning`]: what the name of a column says.
 //! - [`series`]: one column of figures as samples.
 //!
 //! Two rules. What could be read in two ways is refused, with file, line, column and the flag that decides; it is never guessed in
