@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Exit codes, in order of precedence (see [`crate::run::Summary::exit_code`]).
+/// Exit codes. Where several hold, the first of these counts: 130, 1, 3, 5 (a cliff was found), 4, 2, 0 (see
+/// [`crate::run::Summary::exit_code`]).
 pub mod exit {
     /// Everything asked for was done.
     pub const OK: u8 = 0;
@@ -12,6 +13,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// A stop rule ended a curve, or a table was full.
     pub const STOPPED: u8 = 3;
+    /// `compare` found a regression.
+    pub const REGRESSION: u8 = 4;
     /// Ended by a signal.
     pub const INTERRUPTED: u8 = 130;
 }

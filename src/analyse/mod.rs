@@ -1,7 +1,11 @@
 //! Pure functions of stored samples: numbers in, numbers out, no file, clock or database.
 
 pub mod baseline;
+pub mod compare;
 pub mod curves;
+pub mod forecast;
+pub mod resample;
+pub mod settings;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};

@@ -4,7 +4,9 @@
 #![allow(rustdoc::broken_intra_doc_links)]
 
 pub mod access;
+pub mod foreign;
 pub mod lifecycle;
+pub mod reckon;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +14,9 @@ use std::time::Duration;
 
 use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use foreign::ForeignArgs;
 use lifecycle::{ResumeArgs, StatusArgs};
+use reckon::{CompareArgs, ForecastArgs};
 
 use crate::units;
 
@@ -42,6 +46,11 @@ pub enum Command {
     Show(ShowArgs),
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
+    /// Compare two runs cell by cell: exit 4 when the second is slower for certain
+    #[command(after_help = COMPARE_CODES)]
+    Compare(CompareArgs),
+    /// Say what a batch will cost at a table size that a run has not reached
+    Forecast(ForecastArgs),
     /// Drop what an interrupted or failed run left behind
     Clean(CleanArgs),
     /// Put back global variables that a killed run left changed
@@ -76,6 +85,10 @@ Examples:
       one part of a matrix, in an array job (`rowcliff check --print-plan` writes plan.toml)
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
+
+const COMPARE_CODES: &str = "\
+Exit codes: 0 no regression, 1 nothing could be compared, 2 wrong usage, 4 a regression: the whole interval of the speed ratio \
+lies below 1 - tolerance.";
 
 /// The options of `check`.
 #[derive(Debug, Args)]
@@ -409,8 +422,8 @@ pub enum IndexOrder {
 /// The options of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directories of runs
-    #[arg(value_name = "RUN_DIR", required = true)]
+    /// Directories of runs, or CSV files of other programs
+    #[arg(value_name = "RUN_DIR|CSV", required = true)]
     pub runs: Vec<PathBuf>,
     /// Every batch, not a selection
     #[arg(long)]
@@ -427,13 +440,17 @@ pub struct ShowArgs {
     /// The tables of batches as Markdown
     #[arg(long)]
     pub markdown: bool,
+
+    /// How files of other programs are read.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// The options of `plot`.
 #[derive(Debug, Args)]
 pub struct PlotArgs {
-    /// Directories of runs
-    #[arg(value_name = "RUN_DIR", required = true)]
+    /// Directories of runs, or CSV files of other programs
+    #[arg(value_name = "RUN_DIR|CSV", required = true)]
     pub runs: Vec<PathBuf>,
     /// Directory for the pictures; the first run's own when it is left out
     #[arg(long, short, value_name = "DIR")]
@@ -444,6 +461,9 @@ pub struct PlotArgs {
     /// Title of the pictures
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+    /// How files of other programs are read.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// The options of `clean`.

@@ -2,7 +2,9 @@
 
 pub mod check;
 pub mod clean;
+pub mod compare;
 pub mod engines;
+pub mod forecast;
 pub mod plot;
 pub mod restore;
 pub mod resume;

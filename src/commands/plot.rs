@@ -14,7 +14,7 @@ use crate::render::pictures::{PictureKind, PictureOptions, picture};
 /// # Errors
 /// A directory is no run's, there is nothing to draw, or a picture cannot be written.
 pub fn run(args: &PlotArgs) -> Result<Output, Error> {
-    let input = input::load(&args.runs)?;
+    let input = input::load_with(&args.runs, &args.foreign.options())?;
     let beside = |path: &PathBuf| if path.is_dir() { path.clone() } else { path.with_file_name("") };
     let directory = args.out.clone().or_else(|| args.runs.first().map(beside)).unwrap_or_default();
     let options = PictureOptions { log: args.log, title: args.title.clone(), ..PictureOptions::default() };

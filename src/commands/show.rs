@@ -11,7 +11,7 @@ use crate::render::{export, input, show};
 /// # Errors
 /// A directory is no run's, or its files cannot be read.
 pub fn run(args: &ShowArgs) -> Result<Output, Error> {
-    let input = input::load(&args.runs)?;
+    let input = input::load_with(&args.runs, &args.foreign.options())?;
     let stdout = if args.csv {
         export::csv(&input, args.wide)
     } else if args.json {

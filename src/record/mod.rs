@@ -4,6 +4,7 @@
 //! can be read by everything that analyses and draws.
 
 pub mod detail;
+pub mod foreign;
 pub mod run;
 pub mod sample;
 pub mod store;

@@ -1,11 +1,13 @@
 //! The runs to show, read from their directories.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::columns::Moved;
 use crate::analyse::{Curve, Labels, RunSamples, group};
-use crate::record::store::{BATCHES_FILE, RUN_FILE, Samples, read_batches, read_run};
+use crate::record::foreign::{self, ForeignOptions, Refused};
+use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
 use crate::record::{CounterLine, CurveRecord, Outcome, RunRecord, Sample, detail};
 
 /// One run.
@@ -30,13 +32,18 @@ pub struct Input {
     pub moved: BTreeMap<(String, String, u64), Moved>,
     /// What was left out or looks odd, for people (stderr).
     pub problems: Vec<String>,
+    /// What the horizontal figures are, where a file of another program has something else than the size of the table: nothing
+    /// may then be said about sizes.
+    pub other_x: Option<String>,
 }
 
 /// Why a run cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// There is nothing of a run at this path.
-    #[error("{path}: no run here (neither {RUN_FILE} nor {BATCHES_FILE}); give a directory that `rowcliff run` wrote")]
+    #[error(
+        "{path}: no run here (neither {RUN_FILE} nor {BATCHES_FILE}); give a directory that `rowcliff run` wrote, or a CSV file"
+    )]
     NoRun {
         /// The path that was given.
         path: PathBuf,
@@ -49,6 +56,9 @@ pub enum InputError {
         /// What was said.
         source: std::io::Error,
     },
+    /// A file of another program that is not read.
+    #[error(transparent)]
+    Foreign(#[from] Refused),
 }
 
 /// Reads runs from their directories. A path to a `batches.csv` is taken too, and then there is no record.
@@ -58,6 +68,16 @@ pub enum InputError {
 /// # Errors
 /// There is no run at a path, or neither its record nor its samples can be read.
 pub fn load(paths: &[PathBuf]) -> Result<Input, InputError> {
+    load_with(paths, &ForeignOptions::default())
+}
+
+/// As [`load`], and reads files of other programs as well, with what is said about them.
+///
+/// # Errors
+/// As [`load`]; a file of another program can be read in two ways, or in none.
+pub fn load_with(paths: &[PathBuf], options: &ForeignOptions) -> Result<Input, InputError> {
+    let mut other_x = None;
+    let mut foreign_files = 0;
     let mut parts = Vec::new();
     let mut problems = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
@@ -70,8 +90,20 @@ pub fn load(paths: &[PathBuf]) -> Result<Input, InputError> {
         seen.push(real.clone());
         let name =
             real.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-        let (record, samples) = load_one(path, &mut problems)?;
+        let (record, samples) = match is_foreign(path) {
+            false => load_one(path, &mut problems)?,
+            true => {
+                foreign_files += 1;
+                let (samples, x) = load_foreign(path, options, &mut problems)?;
+                other_x = other_x.or(x);
+                (None, samples)
+            }
+        };
         parts.push((name, path.clone(), record, samples));
+    }
+    if foreign_files == 0 && options.is_said() {
+        problems
+            .push("how columns are read was said, and no file of another program was given: it changes nothing".into());
     }
     // Two directories of the same name need their paths to be told apart.
     let names: Vec<String> = parts.iter().map(|(name, ..)| name.clone()).collect();
@@ -80,7 +112,7 @@ pub fn load(paths: &[PathBuf]) -> Result<Input, InputError> {
         let label = if ambiguous { path.display().to_string() } else { name };
         (LoadedRun { label, path, record }, samples)
     });
-    let mut input = assemble(parts, problems);
+    let mut input = Input { other_x, ..assemble(parts, problems) };
     for index in 0..input.runs.len() {
         add_counters(&mut input, index);
     }
@@ -115,6 +147,27 @@ fn add_counters(input: &mut Input, index: usize) {
     }
     input.problems.extend(lines.problems.iter().map(ToString::to_string));
     input.moved.append(&mut found);
+}
+
+/// A file whose first line is not the header of `batches.csv`.
+fn is_foreign(path: &Path) -> bool {
+    let header = BATCHES_HEADER.join(",");
+    let mut start = Vec::new();
+    let file = std::fs::File::open(path).ok().filter(|_| path.is_file());
+    file.is_some_and(|file| {
+        file.take(header.len() as u64).read_to_end(&mut start).is_ok() && start != header.as_bytes()
+    })
+}
+
+fn load_foreign(
+    path: &Path,
+    options: &ForeignOptions,
+    problems: &mut Vec<String>,
+) -> Result<(Samples, Option<String>), InputError> {
+    let text = std::fs::read(path).map_err(|source| InputError::Unreadable { path: path.to_owned(), source })?;
+    let read = foreign::read(&text, path, options)?;
+    problems.extend(read.notes);
+    Ok((Samples { samples: read.samples, problems: read.problems }, read.other_x))
 }
 
 fn load_one(path: &Path, problems: &mut Vec<String>) -> Result<(Option<RunRecord>, Samples), InputError> {

@@ -1,5 +1,7 @@
 //! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
 //!
+//! - [`compare`]: two runs side by side.
+//! - [`forecast`]: what batches will cost at a size that was not reached.
 //! - [`input`]: the runs to show, read from their directories.
 //! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
@@ -10,8 +12,10 @@
 //! - [`status`]: where a run stands, while it goes on.
 
 pub mod columns;
+pub mod compare;
 pub mod events;
 pub mod export;
+pub mod forecast;
 pub mod input;
 pub mod layout;
 pub mod names;

@@ -144,7 +144,11 @@ fn written(curves: &[Named<'_>], parts: &[Part]) -> Vec<String> {
         .map(|curve| {
             let words: Vec<String> =
                 parts.iter().map(|part| word(curves, curve, *part)).filter(|word| !word.is_empty()).collect();
-            if words.is_empty() { format!("{} {}", curve.labels.engine, curve.labels.key) } else { words.join(" ") }
+            if words.is_empty() {
+                format!("{} {}", curve.labels.engine, curve.labels.key).trim().to_owned()
+            } else {
+                words.join(" ")
+            }
         })
         .collect()
 }

@@ -89,9 +89,10 @@ impl Painter<'_> {
             layer.text(&tick.label, (x, place.bottom + 17.0), Side::Middle, self.font(TEXT_SIZE, theme.muted));
         }
         layer.line(&[(place.left, place.bottom), (place.right, place.bottom)], theme.axis.to_rgba(), 1.2);
+        let x_title = self.spec.x_title.as_deref().unwrap_or("rows in the table");
         let x_title = match self.rows_unit {
-            "" => "rows in the table".to_owned(),
-            unit => format!("rows in the table ({unit})"),
+            "" => x_title.to_owned(),
+            unit => format!("{x_title} ({unit})"),
         };
         let middle = (place.left + place.right) / 2.0;
         layer.text(&x_title, (middle, place.bottom + 40.0), Side::Middle, self.font(TEXT_SIZE, theme.ink));

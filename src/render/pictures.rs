@@ -33,10 +33,12 @@ impl PictureKind {
         }
     }
 
-    fn title(self) -> &'static str {
-        match self {
-            Self::SecondsPerBatch => "Seconds per batch as the table grows",
-            Self::InsertsPerSecond => "Inserts per second as the table grows",
+    fn title(self, table_grows: bool) -> &'static str {
+        match (self, table_grows) {
+            (Self::SecondsPerBatch, true) => "Seconds per batch as the table grows",
+            (Self::InsertsPerSecond, true) => "Inserts per second as the table grows",
+            (Self::SecondsPerBatch, false) => "Seconds per million rows",
+            (Self::InsertsPerSecond, false) => "Inserts per second",
         }
     }
 }
@@ -73,7 +75,8 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
     let cells = cells(&measured);
     let named: Vec<Named<'_>> = cells.iter().map(Named::from).collect();
     let sizes = batch_sizes(&cells);
-    let per_batch = sizes.len() == 1;
+    // Rows of a batch are not known where a file has something else than sizes.
+    let per_batch = sizes.len() == 1 && input.other_x.is_none();
     let series: Vec<Series> = cells
         .iter()
         .zip(short_names(&named))
@@ -91,13 +94,17 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
         (PictureKind::SecondsPerBatch, Some(rows)) if per_batch => {
             (Quantity::Seconds, format!("seconds per batch of {} rows", grouped(*rows)))
         }
+        (PictureKind::SecondsPerBatch, _) if input.other_x.is_some() => {
+            (Quantity::Seconds, "seconds per million rows".to_owned())
+        }
         (PictureKind::SecondsPerBatch, _) => {
             (Quantity::Seconds, "seconds per million rows, since batches differ in size".to_owned())
         }
     };
     let spec = PlotSpec {
-        title: options.title.clone().unwrap_or_else(|| kind.title().to_owned()),
+        title: options.title.clone().unwrap_or_else(|| kind.title(input.other_x.is_none()).to_owned()),
         subtitle: options.subtitle.clone().unwrap_or_else(|| subtitle(input, &cells, &named)),
+        x_title: input.other_x.clone(),
         y_title,
         quantity,
         log: options.log,
@@ -176,6 +183,7 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
     let mut parts = vec![versions.join(", "), common_words(named).join(", ")];
     let sizes: Vec<String> = batch_sizes(cells).into_iter().map(human_rows).collect();
     match sizes.len() {
+        _ if input.other_x.is_some() => {}
         0 => {}
         1..=3 => parts.push(format!("batches of {} rows", sizes.join(", "))),
         more => parts.push(format!("batches of {more} sizes")),

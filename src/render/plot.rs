@@ -16,6 +16,8 @@ pub struct PlotSpec {
     pub title: String,
     /// What was measured: target and version, sizes.
     pub subtitle: String,
+    /// Title of the horizontal axis; without one: rows in the table.
+    pub x_title: Option<String>,
     /// Title of the vertical axis.
     pub y_title: String,
     /// What the vertical axis counts.
@@ -37,6 +39,7 @@ impl Default for PlotSpec {
         Self {
             title: String::new(),
             subtitle: String::new(),
+            x_title: None,
             y_title: String::new(),
             quantity: Quantity::Seconds,
             log: false,

@@ -198,6 +198,8 @@ fn heading(name: &str, curve: &Curve) -> String {
         (flush, "") => format!("flush {flush}"),
         (flush, in_force) => format!("flush {flush} ({in_force})"),
     };
+    // A file of another program does not tell.
+    let known = |count: u64, what: &str| if count == 0 { String::new() } else { format!("{} {what}", grouped(count)) };
     let connections = if labels.connections == 1 { "connection" } else { "connections" };
     let words = [
         labels.target.clone(),
@@ -206,11 +208,15 @@ fn heading(name: &str, curve: &Curve) -> String {
         flush,
         labels.settings.clone(),
         labels.method.clone(),
-        format!("{} {connections}", labels.connections),
-        format!("{} rows/statement", grouped(labels.statement_rows)),
-        format!("{} rows/commit", grouped(labels.commit_rows)),
+        known(u64::from(labels.connections), connections),
+        known(labels.statement_rows, "rows/statement"),
+        known(labels.commit_rows, "rows/commit"),
     ];
     let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    // A file of another program has one name and nothing else.
+    if words == [name] {
+        return name.to_owned();
+    }
     let mut out = format!("{name}\n");
     // "8 connections" stays on one line.
     let words: Vec<String> = words.iter().map(|word| word.replace(' ', "\u{a0}")).collect();

@@ -5,7 +5,9 @@
 
 mod care;
 mod cli;
+mod compare;
 mod fake;
+mod foreign;
 mod mariadb;
 mod mysql;
 mod observe;
