@@ -48,6 +48,7 @@ fn check(args: &RunArgs) -> Result<Output, Error> {
         protection: &resolved.protection,
         mode: Mode::ReadsOnly,
         directory: &here,
+        run_id: None,
         asked_to_end: Arc::new(|| false),
     };
     let mut targets = registry::open(&opening)?;

@@ -86,6 +86,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         protection,
         mode: Mode::MayChange,
         directory: &path,
+        run_id: past.as_ref().map(|past| past.record.run_id.as_str()),
         asked_to_end: Arc::new(move || signals.is_asked()),
     };
     let targets = registry::open(&opening)?;

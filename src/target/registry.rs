@@ -22,6 +22,8 @@ pub struct Opening<'a> {
     pub mode: Mode,
     /// The run's directory.
     pub directory: &'a Path,
+    /// The run that goes on, if one does.
+    pub run_id: Option<&'a str>,
     /// Whether somebody waits for rowcliff to end: starting a server takes seconds.
     pub asked_to_end: AskedToEnd,
 }
@@ -31,13 +33,15 @@ pub struct Opening<'a> {
 /// # Errors
 /// A place cannot be used on this machine.
 pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
-    let Opening { plan, secrets, protection, mode, directory, asked_to_end } = opening;
+    let Opening { plan, secrets, protection, mode, directory, run_id, asked_to_end } = opening;
     plan.targets
         .iter()
         .enumerate()
         .map(|(index, spec)| {
             let target: Box<dyn Target> = match &spec.place {
-                Place::Sqlite { path } => Box::new(SqliteTarget::new(path.clone(), plan.shares_target(index))),
+                Place::Sqlite { path } => {
+                    Box::new(SqliteTarget::new(path.clone(), plan.shares_target(index)).of_run(*run_id))
+                }
                 Place::Server(place) => {
                     let secret = secrets.get(index).cloned().unwrap_or_default();
                     let access = Access::new(place.clone(), secret).protected(protection);

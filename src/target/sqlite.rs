@@ -30,12 +30,31 @@ pub struct SqliteTarget {
     path: Option<PathBuf>,
     /// Whether the plan has more than one curve here, so that a path given by the user gets a number.
     numbered: bool,
+    /// The run that goes on here, whose own files are no strangers.
+    run_id: Option<String>,
 }
 
 impl SqliteTarget {
     /// Files below the run's directory, or at `path`.
     pub fn new(path: Option<PathBuf>, numbered: bool) -> Self {
-        Self { path, numbered }
+        Self { path, numbered, run_id: None }
+    }
+
+    /// The same for a run that goes on.
+    #[must_use]
+    pub fn of_run(self, run_id: Option<&str>) -> Self {
+        Self { run_id: run_id.map(str::to_owned), ..self }
+    }
+
+    /// Whether a file is what this run left of a curve before anything of it was recorded.
+    fn is_leftover(&self, path: &Path) -> bool {
+        let Some(run_id) = &self.run_id else { return false };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let only_ours = "SELECT COUNT(*) = COUNT(tbl_name GLOB ?1 OR NULL) FROM sqlite_schema";
+        let tables = format!("rowcliff_{run_id}_*");
+        Connection::open_with_flags(path, flags)
+            .and_then(|conn| conn.query_row(only_ours, [tables], |row| row.get::<_, bool>(0)))
+            .unwrap_or(false)
     }
 
     fn file(&self, order_directory: &Path, number: usize) -> PathBuf {
@@ -67,7 +86,7 @@ impl Target for SqliteTarget {
     fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
         if self.path.is_some() {
             let file = self.file(Path::new(""), curve.number);
-            if file.exists() {
+            if file.exists() && !self.is_leftover(&file) {
                 return Ok(Verdict::Prevented { why: exists(&file) });
             }
         }
@@ -80,7 +99,10 @@ impl Target for SqliteTarget {
             return Ok(Box::new(SqliteTable::reopen(path, order)?));
         }
         if path.exists() {
-            return Err(Failure::fatal(exists(&path)));
+            if !self.is_leftover(&path) {
+                return Err(Failure::fatal(exists(&path)));
+            }
+            remove(&path);
         }
         let table = SqliteTable::create(path.clone(), order);
         if table.is_err() {

@@ -474,6 +474,48 @@ fn results_that_cannot_be_saved_end_the_run_and_it_goes_on_later() {
     assert_exact(&directory, 300_000, 2000);
 }
 
+/// Killed while a cell is being tried: what the trial left behind is the run's own, and in nobody's way.
+#[test]
+fn a_run_that_was_killed_in_its_trial_begins_as_if_nothing_had_been() {
+    let Some(socket) = shared(Family::MariaDb) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let server = target(&socket);
+    for (number, place) in [&server, "sqlite", "sqlite:own.db"].into_iter().enumerate() {
+        let out = format!("r{number}");
+        #[rustfmt::skip]
+        let words = ["run", "--target", place, "--out", &out, "--key", "uuid4", "--rows", "20k", "--batch-rows", "2k"];
+        assert!(run(home.path(), &[&words[..], &["--keep"]].concat()).status.success());
+        // As it was in the middle of the trial: the table is there, and nothing of the curve is recorded.
+        let directory = home.path().join(&out);
+        let mut record = record(&directory);
+        record.state = rowcliff::record::RunState::Running;
+        record.finished_at = None;
+        let table = record.curves[0].table.take();
+        record.curves[0] = rowcliff::record::CurveRecord {
+            outcome: Outcome::NotStarted,
+            table: None,
+            batches: 0,
+            table_rows: 0,
+            verification: None,
+            ..record.curves[0].clone()
+        };
+        rowcliff::record::store::write_run(&directory, &record).unwrap();
+        for name in ["batches.csv", "journal", "counters.csv", "seconds.csv"] {
+            let _ = std::fs::remove_file(directory.join(name));
+        }
+        let output = run(home.path(), &["resume", &out]);
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{place}: {}", text(&output));
+        assert_exact(&directory, 20_000, 2000);
+        assert_eq!(self::record(&directory).curves[0].table, None, "{table:?} is dropped at the end");
+    }
+    // A table of that name that is somebody else's stays: nothing of this run is in it.
+    std::fs::write(home.path().join("other.db"), "").unwrap();
+    rusqlite::Connection::open(home.path().join("other.db")).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+    let output =
+        run(home.path(), &["run", "--target", "sqlite:other.db", "--key", "uuid4", "--rows", "2k", "--out", "x"]);
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+}
+
 /// The file of samples may end anywhere: a cut number is never a value, and the end is exact all the same.
 #[test]
 fn samples_cut_at_every_byte_of_their_last_two_lines_are_shown_drawn_and_resumed() {

@@ -313,7 +313,14 @@ fn create(control: &SharedControl, order: &TableOrder<'_>) -> Result<(), Failure
     let name = quote_identifier(order.table);
     let index = quote_identifier(&format!("{}_id2", order.table));
     for sql in order.statements(Dialect::Mysql, &name, &index, &options)? {
-        lock(control).execute_patiently(&sql).map_err(|mut refused| {
+        let mut made = lock(control).execute_patiently(&sql);
+        if made.as_ref().is_err_and(|refused| refused.code == Some(1050))
+            && matches!(drop_marked(&mut lock(control), order.table, order.mark), Ok(Dropped::Dropped))
+        {
+            // This curve's own, of a rowcliff that was killed before anything of it was recorded.
+            made = lock(control).execute_patiently(&sql);
+        }
+        made.map_err(|mut refused| {
             if refused.code == Some(1050) {
                 refused.message = format!("table {} is there and is not this run's; it is left alone", order.table);
             } else if is_lock_wait(&refused) {

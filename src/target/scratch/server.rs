@@ -84,6 +84,11 @@ impl Server {
         let log = order.logs.join(format!("{}.err", order.name));
         let place = order.base.join(order.name);
         let goes_on = order.purpose == Purpose::GoOn;
+        if !goes_on && let Ok(leftover) = Folder::find(&place, order.mark) {
+            // This curve's own, of a rowcliff that was killed before anything of it was recorded.
+            await_predecessor(order, &leftover)?;
+            leftover.remove().map_err(|error| at("what an earlier rowcliff left in", &place, error))?;
+        }
         let folder = match goes_on {
             true => Folder::find(&place, order.mark),
             false => Folder::create(order.base, order.name, order.mark),
