@@ -506,7 +506,8 @@ fn a_run_that_was_killed_in_its_trial_begins_as_if_nothing_had_been() {
         let output = run(home.path(), &["resume", &out]);
         assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{place}: {}", text(&output));
         assert_exact(&directory, 20_000, 2000);
-        assert_eq!(self::record(&directory).curves[0].table, None, "{table:?} is dropped at the end");
+        assert_eq!(self::record(&directory).curves[0].table, table, "under the same name");
+        assert!(run(home.path(), &["clean", &out]).status.success());
     }
     // A table of that name that is somebody else's stays: nothing of this run is in it.
     std::fs::write(home.path().join("other.db"), "").unwrap();
