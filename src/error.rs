@@ -12,6 +12,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// A stop rule ended a curve, or a table was full.
     pub const STOPPED: u8 = 3;
+    /// `--fail-on-cliff` found a cliff.
+    pub const CLIFF: u8 = 5;
     /// Ended by a signal.
     pub const INTERRUPTED: u8 = 130;
 }

@@ -136,8 +136,10 @@ pub fn spikes(places: &[Place]) -> Vec<Spike> {
     let logs: Vec<f64> = places.iter().map(|place| place.seconds_per_million.ln()).collect();
     let threshold = (5.0 * step_deviation(&logs).unwrap_or(0.0)).max(1.5_f64.ln());
     let above = |index: usize| {
-        let around: Vec<f64> =
-            (index.saturating_sub(3)..(index + 4).min(logs.len())).filter(|&at| at != index).map(|at| logs[at]).collect();
+        let around: Vec<f64> = (index.saturating_sub(3)..(index + 4).min(logs.len()))
+            .filter(|&at| at != index)
+            .map(|at| logs[at])
+            .collect();
         logs[index] - median(&around).unwrap_or(logs[index])
     };
     let inner = 1..logs.len().saturating_sub(1);
@@ -219,7 +221,8 @@ impl<'a> Case<'a> {
         let onset = self.onset.as_ref().map_or(f64::INFINITY, |onset| of(&onset.fit));
         let levels = score(self.levels.deviation, self.levels.parameters(), self.effective);
         if let Some((teeth, height)) = levels::sawtooth(&self.logs) {
-            let remark = format!("the cost goes up {teeth} times, to about {height:.1} times the level below, and comes back");
+            let remark =
+                format!("the cost goes up {teeth} times, to about {height:.1} times the level below, and comes back");
             let residuals = self.constant.residuals.clone();
             return Decided { shape: Shape::Sawtooth, cliff: None, remarks: vec![remark], residuals };
         }
@@ -259,8 +262,12 @@ impl<'a> Case<'a> {
         remarks.insert(
             0,
             match change > 1.0 {
-                true => format!("the cost grows {change:.2} times from the first batches to the last, by little each time"),
-                false => format!("the curve gets faster: the cost goes down to {change:.2} times that of the first batches"),
+                true => {
+                    format!("the cost grows {change:.2} times from the first batches to the last, by little each time")
+                }
+                false => {
+                    format!("the curve gets faster: the cost goes down to {change:.2} times that of the first batches")
+                }
             },
         );
         Decided { shape: Shape::Gradual, cliff: None, remarks, residuals: fit.residuals.clone() }
@@ -271,7 +278,8 @@ impl<'a> Case<'a> {
         let (Some(first), Some(last)) = (fit.residuals.first(), fit.residuals.last()) else { return 1.0 };
         let fitted = |log: Option<&f64>, residual: &f64| log.copied().unwrap_or(0.0) - residual;
         let fitted = fitted(self.logs.last(), last) - fitted(self.logs.first(), first);
-        let (least, most) = self.logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), log| (a.min(*log), b.max(*log)));
+        let (least, most) =
+            self.logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), log| (a.min(*log), b.max(*log)));
         fitted.clamp(least - most, most - least).exp()
     }
 
@@ -308,12 +316,8 @@ impl<'a> Case<'a> {
 
     fn stepwise(&self, margin: f64) -> Decided {
         let residuals = &self.levels.residuals;
-        let without_cliff = |shape, remark: String| Decided {
-            shape,
-            cliff: None,
-            remarks: vec![remark],
-            residuals: residuals.clone(),
-        };
+        let without_cliff =
+            |shape, remark: String| Decided { shape, cliff: None, remarks: vec![remark], residuals: residuals.clone() };
         if let Some(episode) = self.levels.recovered() {
             let (from, to) = (self.places[episode.from].table_rows, self.places[episode.to - 1].table_rows);
             let (from, to, factor) = (human_rows(from), human_rows(to), episode.factor);
@@ -336,11 +340,8 @@ impl<'a> Case<'a> {
         while first < (change + 2).min(self.logs.len() - 1) && self.logs[first] - before <= bar {
             first += 1;
         }
-        let onset = Onset {
-            first,
-            from_rows: self.places[first - 1].table_rows,
-            to_rows: self.places[first].table_rows,
-        };
+        let onset =
+            Onset { first, from_rows: self.places[first - 1].table_rows, to_rows: self.places[first].table_rows };
         self.fallen(Shape::Step, onset, margin, residuals)
     }
 
@@ -447,7 +448,10 @@ impl<'a> Case<'a> {
                 .max(FINEST);
         let why = vec![format!("a gradual change would leave {ratio:.1} times the deviation")];
         let steep = fallen >= STEEP;
-        let few = before < 3 || slow < 3 || !steep && margin < 1.5 * MARGIN || self.logs.len() < ENOUGH && fallen < 2.0 * STEEP;
+        let few = before < 3
+            || slow < 3
+            || !steep && margin < 1.5 * MARGIN
+            || self.logs.len() < ENOUGH && fallen < 2.0 * STEEP;
         let many = before >= 4 && slow >= 6 && margin >= 20.0 && fallen >= 1.2 * self.factor;
         let confidence = match (few, many) {
             (true, _) => Confidence::Low,

@@ -32,13 +32,19 @@ impl ControlVerdict {
     /// What it means, in a sentence.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::TableSize => "a fresh table is fast under the same settings: the slowdown goes with the size of the table",
+            Self::TableSize => {
+                "a fresh table is fast under the same settings: the slowdown goes with the size of the table"
+            }
             Self::Environment => {
                 "a fresh table is slow, too: the slowdown lies in the environment or the state of the server, not in the size of \
                  the table"
             }
-            Self::Both => "a fresh table is slower than the curve was at first, and faster than it is now: both may have a part",
-            Self::NothingToExplain => "the curve was not slow at its end, so it says that the server has not changed either",
+            Self::Both => {
+                "a fresh table is slower than the curve was at first, and faster than it is now: both may have a part"
+            }
+            Self::NothingToExplain => {
+                "the curve was not slow at its end, so it says that the server has not changed either"
+            }
         }
     }
 }

@@ -31,8 +31,13 @@ const READS: &[&str] = &[
     "pbxt_index_cache_misses",
 ];
 /// Counters of syncs.
-const SYNCS: &[&str] =
-    &["innodb_os_log_fsyncs", "innodb_data_fsyncs", "rocksdb_wal_synced", "aria_transaction_log_syncs", "pbxt_xlog_flushes"];
+const SYNCS: &[&str] = &[
+    "innodb_os_log_fsyncs",
+    "innodb_data_fsyncs",
+    "rocksdb_wal_synced",
+    "aria_transaction_log_syncs",
+    "pbxt_xlog_flushes",
+];
 /// The variable that sizes an engine's cache, by engine.
 const CACHES: &[(&str, &str)] = &[
     ("innodb", "innodb_buffer_pool_size"),
@@ -50,7 +55,12 @@ const OTHERS: usize = 3;
 ///
 /// Figures are medians of the batches before the onset and of the later half of those after it, and count from two batches on
 /// each side. What is not known is not mentioned.
-pub fn evidence(curve: &Curve, record: Option<&CurveRecord>, counted: Option<&Counted>, cliff: &Cliff) -> Vec<Evidence> {
+pub fn evidence(
+    curve: &Curve,
+    record: Option<&CurveRecord>,
+    counted: Option<&Counted>,
+    cliff: &Cliff,
+) -> Vec<Evidence> {
     let Some(at) = curve.samples.iter().position(|sample| sample.batch == cliff.onset_batch) else { return Vec::new() };
     let later = at + (curve.samples.len() - at) / 2;
     let sides = Sides { before: &curve.samples[..at], after: &curve.samples[later.min(curve.samples.len() - 1)..] };
@@ -153,7 +163,11 @@ impl Sides<'_> {
         let (before, after) = (part(self.before)?, part(self.after)?);
         (after >= 0.5 && before < 0.25).then(|| Evidence {
             what: word,
-            sentence: format!("{words}: in {:.0}% of the batches before it, in {:.0}% after", before * 100.0, after * 100.0),
+            sentence: format!(
+                "{words}: in {:.0}% of the batches before it, in {:.0}% after",
+                before * 100.0,
+                after * 100.0
+            ),
             before: Some(before),
             after: Some(after),
         })
@@ -178,7 +192,8 @@ fn device_busy(sides: &Sides<'_>, counted: &Counted) -> Option<Evidence> {
 
 /// The counters that changed most, of those which have no words of their own.
 fn other_counters(sides: &Sides<'_>, counted: &Counted) -> Vec<Evidence> {
-    let known = |name: &str| READS.iter().chain(SYNCS).any(|other| other.eq_ignore_ascii_case(name)) || name.contains("busy");
+    let known =
+        |name: &str| READS.iter().chain(SYNCS).any(|other| other.eq_ignore_ascii_case(name)) || name.contains("busy");
     let mut found: Vec<(f64, Evidence)> = counted
         .iter()
         .filter(|(name, _)| !known(name))
@@ -219,7 +234,11 @@ fn cache_passed(curve: &Curve, record: &CurveRecord, cliff: &Cliff) -> Option<Ev
     let size = |sample: &Sample| {
         let data = sample.data_bytes?;
         // MyISAM keeps indexes only in its cache.
-        if curve.labels.engine.eq_ignore_ascii_case("myisam") { sample.index_bytes } else { Some(data + sample.index_bytes.unwrap_or(0)) }
+        if curve.labels.engine.eq_ignore_ascii_case("myisam") {
+            sample.index_bytes
+        } else {
+            Some(data + sample.index_bytes.unwrap_or(0))
+        }
     };
     let known = || curve.samples.iter().filter_map(|sample| Some((sample.table_rows, size(sample)?)));
     let passed = known().find(|&(_, table)| table > bytes).map(|(rows, _)| rows);

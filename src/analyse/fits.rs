@@ -145,7 +145,11 @@ fn best_onset(points: &Points, searched: &Points, form: fn(f64) -> Form) -> Onse
         let (deviation, factor) = best_factor(searched, form(onset), (&RISES, &[]), 1.5 * best);
         tried.push((onset, deviation, factor, place));
         best = best.min(deviation);
-        tried.iter().copied().reduce(|best, other| if other.1 < best.1 { other } else { best }).unwrap_or((onset, deviation, factor, place))
+        tried
+            .iter()
+            .copied()
+            .reduce(|best, other| if other.1 < best.1 { other } else { best })
+            .unwrap_or((onset, deviation, factor, place))
     };
     let mut found = attempt(searched[1].0, 1);
     for place in places(1, last, ONSETS) {
@@ -280,7 +284,8 @@ mod tests {
     #[test]
     fn points_stand_at_their_table_size() {
         // The same line with points that come ever closer: by number it would be no line.
-        let line: Vec<(f64, f64)> = (1..=20).map(|index| f64::from(index).sqrt() / 20.0_f64.sqrt()).map(|x| (x, (1.0 + x).ln())).collect();
+        let line: Vec<(f64, f64)> =
+            (1..=20).map(|index| f64::from(index).sqrt() / 20.0_f64.sqrt()).map(|x| (x, (1.0 + x).ln())).collect();
         assert!(gradual(&line)[0].deviation < 3e-3);
     }
 }

@@ -58,7 +58,8 @@ impl Levels {
     }
 
     fn measure(&mut self, logs: &[f64]) {
-        self.heights = (0..self.starts.len()).map(|at| median(&logs[self.range(at, logs.len())]).unwrap_or(0.0)).collect();
+        self.heights =
+            (0..self.starts.len()).map(|at| median(&logs[self.range(at, logs.len())]).unwrap_or(0.0)).collect();
         self.residuals = (0..self.starts.len())
             .flat_map(|at| logs[self.range(at, logs.len())].iter().map(move |log| (at, *log)))
             .map(|(at, log)| log - self.heights[at])
@@ -113,7 +114,11 @@ impl Levels {
         let (first, last) = (*self.heights.first()?, *self.heights.last()?);
         let highest = (0..self.count()).max_by(|&a, &b| self.heights[a].total_cmp(&self.heights[b]))?;
         let peak = self.heights[highest] - first;
-        if highest == 0 || highest + 1 == self.count() || peak < 1.5_f64.ln() || last - first > CHANGE.ln().min(peak / 2.0) {
+        if highest == 0
+            || highest + 1 == self.count()
+            || peak < 1.5_f64.ln()
+            || last - first > CHANGE.ln().min(peak / 2.0)
+        {
             return None;
         }
         let is_up = |at: usize| self.heights[at] - first >= CHANGE.ln();

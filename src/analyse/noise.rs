@@ -62,8 +62,7 @@ mod tests {
         let quiet = robust_deviation(&values).unwrap();
         values[7] = 90.0;
         assert!((robust_deviation(&values).unwrap() - quiet).abs() < 1e-9);
-        let stepped: Vec<f64> =
-            (0..40).map(|index| f64::from(index / 20) * 5.0 + f64::from(index % 2) * 0.1).collect();
+        let stepped: Vec<f64> = (0..40).map(|index| f64::from(index / 20) * 5.0 + f64::from(index % 2) * 0.1).collect();
         assert!((step_deviation(&stepped).unwrap() - 1.4826 * 0.1 / 2.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(robust_deviation(&[]), None);
         assert_eq!(step_deviation(&[1.0]), None);

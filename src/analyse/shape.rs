@@ -51,14 +51,20 @@ impl Shape {
     /// What the word means, in one sentence.
     pub fn definition(self) -> &'static str {
         match self {
-            Self::Flat => "a million rows cost the same at every table size, within 1.15 times and the scatter of the batches",
+            Self::Flat => {
+                "a million rows cost the same at every table size, within 1.15 times and the scatter of the batches"
+            }
             Self::Gradual => "the cost changes from the first batches on, by little from each batch to the next",
             Self::Bend => "the cost is level up to some table size and grows from there on",
             Self::Step => "the cost goes from one level to another within a few batches and stays there",
             Self::Sawtooth => "the cost goes up and comes back to its level, again and again",
-            Self::Spike => "single batches cost at least 1.5 times their neighbours on both sides, and the rest is flat",
+            Self::Spike => {
+                "single batches cost at least 1.5 times their neighbours on both sides, and the rest is flat"
+            }
             Self::Recovered => "the cost went up for three batches or more and came back to its level for good",
-            Self::TooShort => "there are fewer than 12 batches to judge by, and no lasting fall to a third of the speed among them",
+            Self::TooShort => {
+                "there are fewer than 12 batches to judge by, and no lasting fall to a third of the speed among them"
+            }
         }
     }
 }

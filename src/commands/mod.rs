@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod clean;
+pub mod cliffs;
 pub mod engines;
 pub mod plot;
 pub mod restore;

@@ -1,5 +1,6 @@
 //! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
 //!
+//! - [`cliffs`]: what is read from curves, in words, in tables and as JSON; [`counted`]: the counters of a run.
 //! - [`input`]: the runs to show, read from their directories.
 //! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
@@ -9,6 +10,8 @@
 //! - [`show`]: the tables of a run, set by [`table`].
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod cliffs;
+pub mod counted;
 pub mod events;
 pub mod input;
 pub mod layout;

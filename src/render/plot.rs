@@ -72,12 +72,14 @@ pub enum MarkKind {
     Interrupted,
     /// The curve went on here after an interruption.
     Resume,
+    /// The curve fell here. The first word of its text, the factor, stands beside the sign.
+    Cliff,
 }
 
 /// A sign on a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Rows in the table: the sign stands on the curve's point there, or on the last one before.
+    /// Rows in the table: the sign stands on the curve's point there, or on the last one before; that of a cliff on the line itself.
     pub x: f64,
     /// Which sign.
     pub kind: MarkKind,

@@ -1,11 +1,13 @@
 //! What `show` prints, and the table at the end of a run: plain text of at most about a hundred columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use super::cliffs;
 use super::input::{Input, LoadedRun};
 use super::names::{Named, short_names};
 use super::table::{Align, Table};
 use super::text::{fitted_columns, text_columns, wrapped};
+use crate::analyse::cliffs::{CLIFF_FACTOR, read};
 use crate::analyse::{Baseline, Curve};
 use crate::record::{Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
@@ -34,10 +36,12 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
     let names = curve_names(input);
     for (curve, name) in input.curves.iter().zip(&names) {
         if !curve.samples.is_empty() {
-            parts.push(format!("{}\n{}", heading(name, curve), batches(curve, options)));
+            let table = cliffs::drawn_into(&batches(curve, options), &read(&curve.samples, CLIFF_FACTOR));
+            parts.push(format!("{}\n{table}", heading(name, curve)));
         }
     }
     parts.push(summary(input));
+    parts.push(cliffs::lines(&cliffs::judge_all(input, &HashMap::new(), CLIFF_FACTOR)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -323,7 +327,7 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
 }
 
 /// Text broken into lines, the second and later ones indented deeper. No-break spaces hold words together and become spaces.
-fn paragraph(text: &str, indent: &str) -> String {
+pub(super) fn paragraph(text: &str, indent: &str) -> String {
     let limit = (WIDTH - indent.len() - 2) as f64;
     let mut out = String::new();
     for (index, line) in wrapped(text, limit, |line| text_columns(line) as f64).iter().enumerate() {

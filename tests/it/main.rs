@@ -9,6 +9,7 @@ mod fake;
 mod mariadb;
 mod mysql;
 mod plans;
+mod reading;
 mod resume;
 mod scratch;
 mod sqlite;

@@ -10,7 +10,7 @@ fn curve() -> Curve {
             rows: 100_000,
             table_rows: batch * 100_000,
             seconds: if batch < 9 { 0.4 } else { 2.0 },
-            data_bytes: Some(batch * 10 << 20),
+            data_bytes: Some((batch * 10) << 20),
             index_bytes: Some(0),
             ..Sample::default()
         })
@@ -72,10 +72,8 @@ fn the_cache_is_named_when_the_table_outgrew_it_there() {
     assert_eq!(never[0].1, "the table stayed smaller than innodb_buffer_pool_size (512 MiB)");
     let long_ago = found(&curve(), Some(&record("16777216")), None);
     assert!(long_ago[0].1.contains("5.62 times as large as"), "{long_ago:?}");
-    let sqlite = CurveRecord {
-        variables: [("cache_size".to_owned(), "-16384".to_owned())].into(),
-        ..CurveRecord::default()
-    };
+    let sqlite =
+        CurveRecord { variables: [("cache_size".to_owned(), "-16384".to_owned())].into(), ..CurveRecord::default() };
     assert_eq!(cache("sqlite", &sqlite), Some(("cache_size", 16 << 20)));
 }
 

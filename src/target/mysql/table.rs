@@ -9,12 +9,12 @@ use mysql::{Conn, Params, Row};
 use super::connect::prepare_session;
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
-use super::globals::{SharedGlobals, lock_globals};
+use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
 use super::{bears_mark, is_lock_wait, locked};
 use crate::rows::{Lookup, Value};
-use crate::target::{CANDIDATES, Canceller, Failure, RowSet, Session, Table, TableFacts};
+use crate::target::{CANDIDATES, Canceller, Failure, RowSet, Session, Table, TableFacts, TableOrder};
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
@@ -260,6 +260,14 @@ impl Table for MysqlTable {
             lock_globals(&self.globals).keep_lock();
         }
         alive
+    }
+
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        // Never more connections than were asked for plus one.
+        self.work.close();
+        // Nothing is set for it, so nothing is put back when it is closed.
+        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
+        Ok(Box::new(super::create_table(&self.control, order, globals, self.closing)?))
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::target::engines::Checkpoint;
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
-use crate::target::{Canceller, Failure, RowSet, Session, Table, TableFacts};
+use crate::target::{Canceller, Failure, RowSet, Session, Table, TableFacts, TableOrder};
 
 /// How long the closing work may take.
 const CHECKPOINT_LIMIT: Duration = Duration::from_secs(3600);
@@ -122,6 +122,10 @@ impl Table for ScratchTable {
 
     fn is_alive(&mut self) -> bool {
         self.inner.is_alive()
+    }
+
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        self.inner.side(order)
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

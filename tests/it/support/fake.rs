@@ -324,6 +324,8 @@ impl FakeRun {
             settle_seconds: 0.0,
             keep: false,
             strict: false,
+            control_batch: false,
+            fail_on_cliff: false,
             care: rowcliff::plan::Care::default(),
             shard: None,
         };
