@@ -18,7 +18,8 @@
 //!   a [`target::Canceller`] ends a statement.
 //! - [`observe`]: the machine and the server, read outside the timed sections.
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it. It knows nothing above it.
-//! - [`analyse`]: pure functions of stored samples: baseline, curves and cells. No file, clock or database.
+//! - [`analyse`]: pure functions of stored samples: baseline, curves and cells; shapes, cliffs and what moved with them. No file,
+//!   clock or database.
 //! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 //! - [`error`]: what ends a command, with its exit code.

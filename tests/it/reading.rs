@@ -9,7 +9,7 @@ use rowcliff::record::Sample;
 use rowcliff::record::store::{BATCHES_FILE, CsvAppender, read_batches};
 
 use crate::support::families::{Family, NOISES, Numbers, is_near, series};
-use crate::support::{run, stderr, stdout, text};
+use crate::support::{record, run, stderr, stdout, text};
 
 fn data(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file)
@@ -286,6 +286,14 @@ fn every_word_has_a_series() {
 }
 
 #[test]
+fn every_word_is_defined_in_the_readme_as_in_the_program() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    for shape in Shape::ALL {
+        assert!(readme.contains(&format!("| {shape} | {} |\n", shape.definition())), "{shape}");
+    }
+}
+
+#[test]
 fn odd_input_is_read_without_a_panic() {
     assert_eq!(reading([]).shape, Shape::TooShort);
     for costs in
@@ -383,7 +391,7 @@ fn the_command_says_it_in_words_and_by_its_exit_code() {
         "autoinc\n  flat: ",
         "No cliff.",
         "uuid4\n  step: ",
-        "Cliff (step) between 1M and 1.1M rows, from 249k to 62.3k rows/s, 4.0 times slower.",
+        "Cliff (step) between 1M and 1.1M rows, from 249k to 62.4k rows/s, 4.0 times slower.",
         "confidence high",
         "run --control-batch",
     ] {
@@ -437,6 +445,46 @@ fn the_same_lines_stand_in_show_and_on_the_picture() {
     assert_eq!(drawn.status.code(), Some(0), "{}", text(&drawn));
     let svg = std::fs::read_to_string(home.path().join("r/seconds-per-batch.svg")).unwrap();
     assert!(svg.contains("4.0x slower from 1M to 1.1M rows on"), "{svg}");
+}
+
+#[test]
+fn a_control_batch_is_recorded_said_and_gone() {
+    let home = tempfile::tempdir().unwrap();
+    let words = ["run", "--rows", "20k", "--batch-rows", "5k", "--key", "uuid4", "--control-batch", "--out", "c"];
+    let output = run(home.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let directory = home.path().join("c");
+    let curve = record(&directory).curves.remove(0);
+    let control = curve.control_batch.unwrap();
+    assert_eq!((control.rows, control.table, control.problem), (5000, None, None));
+    assert!(control.seconds.unwrap() > 0.0);
+    // It is in no curve, and its file is gone.
+    assert_eq!((crate::support::samples(&directory).len(), curve.table_rows), (4, 20_000));
+    let left: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("sqlite")), "{left:?}");
+    assert!(stdout(&output).contains("control batch: 5k rows into a fresh table in "), "{}", text(&output));
+    let said = stdout(&run(home.path(), &["cliffs", "c", "--json"]));
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["curves"][0]["control_batch"]["rows"], 5000);
+    assert!(said["curves"][0]["control_batch"]["speaks_for"].is_string(), "{said}");
+}
+
+#[test]
+fn clean_finds_the_side_table_of_a_run_that_was_killed() {
+    let home = tempfile::tempdir().unwrap();
+    let words =
+        ["run", "--rows", "2k", "--batch-rows", "1k", "--key", "uuid4", "--control-batch", "--keep", "--out", "c"];
+    assert_eq!(run(home.path(), &words).status.code(), Some(0));
+    let directory = home.path().join("c");
+    // As a kill in the middle of the control batch leaves it.
+    let mut left = record(&directory);
+    left.curves[0].control_batch.as_mut().unwrap().table = Some("rowcliff_x_control".into());
+    rowcliff::record::store::write_run(&directory, &left).unwrap();
+    std::fs::write(directory.join("curve-1.sqlite-control"), "left").unwrap();
+    let output = run(home.path(), &["clean", "c"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(!directory.join("curve-1.sqlite-control").exists(), "{}", text(&output));
+    assert_eq!(record(&directory).curves[0].control_batch.as_ref().unwrap().table, None);
 }
 
 #[test]
