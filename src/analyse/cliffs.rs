@@ -100,8 +100,13 @@ pub fn judge(places: &[Place], left_out: usize, baseline: Option<f64>, cliff_fac
     if kept.len() < ENOUGH && !reading.cliffs.iter().any(|cliff| cliff.factor() >= STEEP) {
         reading.cliffs.clear();
         reading.remarks.clear();
-        return too_short(reading, places);
+        let mut reading = too_short(reading, places);
+        let first = first_alone_is_fast(&reading, places);
+        reading.remarks.extend(first);
+        return reading;
     }
+    let first = first_alone_is_fast(&reading, places);
+    reading.remarks.extend(first);
     if reading.shape == Shape::Flat && !reading.spikes.is_empty() {
         reading.shape = Shape::Spike;
     }
@@ -113,6 +118,19 @@ pub fn judge(places: &[Place], left_out: usize, baseline: Option<f64>, cliff_fac
         ));
     }
     reading
+}
+
+/// One batch is no plateau, but a first batch that is three times as fast as all that follow may be the end of one.
+fn first_alone_is_fast(reading: &Reading, places: &[Place]) -> Option<String> {
+    let (first, next) = (places.first().filter(|place| place.batch == 1)?, places.get(1..4)?);
+    let least = next.iter().map(|place| place.seconds_per_million).fold(f64::INFINITY, f64::min);
+    let factor = least / first.seconds_per_million;
+    (reading.cliffs.is_empty() && factor >= STEEP).then(|| {
+        format!(
+            "batch 1 was {factor:.1} times as fast as any of the next three: a fall may have begun before its end; smaller batches \
+             would show it"
+        )
+    })
 }
 
 fn too_short(mut reading: Reading, places: &[Place]) -> Reading {

@@ -14,8 +14,12 @@ pub enum ControlVerdict {
     Environment,
     /// Between the two: both may have a part.
     Both,
-    /// The curve was not slow at its end.
+    /// The curve was not slow at its end, and the fresh table is not either.
     NothingToExplain,
+    /// Slower than the curve ever was.
+    Changed,
+    /// The first batch of the curve was as slow as its end: what a fresh table costs says nothing about its size.
+    Unclear,
 }
 
 impl ControlVerdict {
@@ -26,6 +30,8 @@ impl ControlVerdict {
             Self::Environment => "environment",
             Self::Both => "both",
             Self::NothingToExplain => "nothing-to-explain",
+            Self::Changed => "changed",
+            Self::Unclear => "unclear",
         }
     }
 
@@ -43,7 +49,14 @@ impl ControlVerdict {
                 "a fresh table is slower than the curve was at first, and faster than it is now: both may have a part"
             }
             Self::NothingToExplain => {
-                "the curve was not slow at its end, so it says that the server has not changed either"
+                "the curve was not slow at its end, and a fresh table is as it was: nothing to explain"
+            }
+            Self::Changed => {
+                "a fresh table is slower than the curve was at first and at its end: something else than the size of the table has \
+                 changed"
+            }
+            Self::Unclear => {
+                "the curve's own first batch was as slow as its end, so a fresh table cannot tell one from the other"
             }
         }
     }
@@ -55,16 +68,24 @@ pub fn control_cost(control: &ControlBatch) -> Option<f64> {
     (control.rows > 0).then(|| seconds * 1e6 / control.rows as f64)
 }
 
-/// Compares the cost of a control batch with the baseline and the end level of its curve, all in seconds per million rows.
+/// Compares the cost of a control batch with the baseline, the first batch (where it has a usable figure) and the end level of its
+/// curve, all in seconds per million rows.
 ///
-/// On a scale of factors, the lowest third of the way from the baseline to the end level counts as fast, the highest as slow.
-pub fn control_verdict(control: f64, baseline: f64, end: f64) -> ControlVerdict {
-    let way = (end / baseline).ln();
-    if way < NOTHING.ln() {
-        let slower = control / baseline.max(end);
-        return if slower >= NOTHING { ControlVerdict::Environment } else { ControlVerdict::NothingToExplain };
+/// A fresh table pays for being fresh (a new file, an empty cache), as the curve did with its own first batch: it is measured
+/// against the slower one of baseline and first batch. On a scale of factors, the lowest third of the way from there to the end
+/// level counts as fast, the highest as slow.
+pub fn control_verdict(control: f64, baseline: f64, first: Option<f64>, end: f64) -> ControlVerdict {
+    let fresh = first.map_or(baseline, |first| first.max(baseline));
+    if control >= NOTHING * fresh.max(end) {
+        return ControlVerdict::Changed;
     }
-    match (control / baseline).ln() / way {
+    if end < NOTHING * baseline {
+        return ControlVerdict::NothingToExplain;
+    }
+    if end < NOTHING * fresh {
+        return ControlVerdict::Unclear;
+    }
+    match (control / fresh).ln() / (end / fresh).ln() {
         share if share <= 1.0 / 3.0 => ControlVerdict::TableSize,
         share if share >= 2.0 / 3.0 => ControlVerdict::Environment,
         _ => ControlVerdict::Both,
@@ -77,11 +98,16 @@ mod tests {
 
     #[test]
     fn fast_is_table_size_and_slow_is_environment() {
-        assert_eq!(control_verdict(5.2, 5.0, 20.0), ControlVerdict::TableSize);
-        assert_eq!(control_verdict(19.0, 5.0, 20.0), ControlVerdict::Environment);
-        assert_eq!(control_verdict(10.0, 5.0, 20.0), ControlVerdict::Both);
-        assert_eq!(control_verdict(5.5, 5.0, 5.2), ControlVerdict::NothingToExplain);
-        assert_eq!(control_verdict(50.0, 5.0, 5.2), ControlVerdict::Environment);
+        use ControlVerdict::{Both, Changed, Environment, NothingToExplain, TableSize, Unclear};
+        assert_eq!(control_verdict(5.2, 5.0, None, 20.0), TableSize);
+        assert_eq!(control_verdict(19.0, 5.0, None, 20.0), Environment);
+        assert_eq!(control_verdict(10.0, 5.0, None, 20.0), Both);
+        assert_eq!(control_verdict(5.5, 5.0, None, 5.2), NothingToExplain);
+        assert_eq!(control_verdict(50.0, 5.0, None, 5.2), Changed);
+        // A first batch that was slow for being the first makes a control batch of the same cost a fast one.
+        assert_eq!(control_verdict(9.0, 5.0, Some(9.0), 40.0), TableSize);
+        assert_eq!(control_verdict(9.0, 5.0, Some(9.0), 5.0), NothingToExplain);
+        assert_eq!(control_verdict(15.0, 5.0, Some(18.0), 20.0), Unclear);
     }
 
     #[test]

@@ -55,13 +55,19 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
             let control = record.and_then(|record| record.control_batch.clone()).map(|control| {
                 let verdict = control_cost(&control)
                     .zip(reading.baseline_seconds_per_million.zip(reading.end_seconds_per_million))
-                    .map(|(cost, (baseline, end))| control_verdict(cost, baseline, end));
+                    .map(|(cost, (baseline, end))| control_verdict(cost, baseline, first_cost(curve), end));
                 (control, verdict)
             });
             let apart = (!reading.cliffs.is_empty()).then(|| not_told_apart(record, agrees)).flatten();
             Judged { curve, name, reading, evidence: found, not_told_apart: apart, control }
         })
         .collect()
+}
+
+/// The cost of a curve's first batch, unless it paid for more than its own rows.
+fn first_cost(curve: &Curve) -> Option<f64> {
+    let first = curve.samples.first().filter(|sample| sample.batch == 1 && sample.counts_for_baseline())?;
+    first.seconds_per_million().filter(|cost| cost.is_finite() && *cost > 0.0)
 }
 
 /// Whether another repeat of the same cell, loaded at another time, fell at the same table size.

@@ -5,6 +5,7 @@ use plotters::style::{Color, RGBAColor, RGBColor};
 use super::layout::{Entry, Layout, MARGIN, MARK_LINE, SMALL_SIZE, SUBTITLE_SIZE, SWATCH, TEXT_SIZE, TITLE_SIZE, Tie};
 use super::palette::{DASH_PATTERNS, DASHES, MARKERS};
 use super::plot::{Mark, MarkKind, PlotSpec, Point, Series};
+use super::scale::Quantity;
 use super::sheet::{At, Font, Group, Layer, Page, Side};
 use super::text::{bold_width, fitted, width};
 
@@ -178,8 +179,12 @@ impl Painter<'_> {
         let Some(at) = self.on_line(one, mark.x) else { return };
         self.sign(layer, at, mark.kind, self.colour(one));
         let factor = mark.text.split(' ').next().unwrap_or_default();
-        // To the left of the fall there is room: the curve was level there.
-        layer.text(factor, (at.0 - 12.0, at.1 - 14.0), Side::End, self.font(TEXT_SIZE, self.colour(one)));
+        // Above the line there is room: to the left of a cost that rises, to the right of a rate that falls.
+        let (x, side) = match self.spec.quantity {
+            Quantity::Rate => (at.0 + 10.0, Side::Start),
+            Quantity::Seconds => (at.0 - 10.0, Side::End),
+        };
+        layer.text(factor, (x, at.1 - 12.0), side, self.font(TEXT_SIZE, self.colour(one)));
     }
 
     /// The place on the curve's line at this table size.
@@ -258,8 +263,8 @@ impl Painter<'_> {
                 layer.line(&[(x + 2.5, y - 5.5), (x + 2.5, y + 5.5)], solid, 2.2);
             }
             MarkKind::Cliff => {
-                layer.line(&[(x, y - 16.0), (x, y + 16.0)], background, 5.0);
-                layer.line(&[(x, y - 14.0), (x, y + 14.0)], solid, 1.6);
+                layer.line(&[(x, y - 9.0), (x, y + 9.0)], background, 5.0);
+                layer.line(&[(x, y - 7.5), (x, y + 7.5)], solid, 1.6);
                 layer.disc((x, y), 5.5, background);
                 layer.ring((x, y), 4.5, solid, 1.8);
             }

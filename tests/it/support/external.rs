@@ -720,7 +720,7 @@ pub fn a_control_batch_leaves_no_table_and_clean_finds_one_that_was_left(family:
     let side = format!("{table}_control");
     let mut conn = connect(&place.socket);
     let mut tables = |like: &str| -> Vec<String> { conn.query(format!("SHOW TABLES LIKE '{like}%'")).unwrap() };
-    assert_eq!(tables(&table), [table.clone()]);
+    assert_eq!(tables(&table), [table.as_str()]);
     // As a kill in the middle of the control batch leaves it: the same definition, the same mark.
     connect(&place.socket).query_drop(format!("CREATE TABLE {side} LIKE {table}")).unwrap();
     found.curves[0].control_batch.as_mut().unwrap().table = Some(side);
