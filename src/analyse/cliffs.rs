@@ -2,9 +2,9 @@
 //!
 //! All on the logarithm of seconds per million rows over the table size, robust and deterministic:
 //!
-//! 1. Batches that paid for more than their own rows stay out ([`places`]), single slow ones are put aside ([`spikes`]).
+//! 1. Batches that paid for more than their own rows stay out ([`places`]), single slow ones are put aside ([`spikes`](super::spikes)).
 //! 2. The curve is described in three ways: gradually ([`fits::gradual`]), by an onset ([`fits::with_onset`]) and by levels
-//!    ([`segments`]). The description with the lowest score wins: `2 n ln(mean absolute deviation) + k ln n`, which is the
+//!    ([`segments`](super::segments)). The description with the lowest score wins: `2 n ln(mean absolute deviation) + k ln n`, which is the
 //!    criterion of Schwarz ("Estimating the dimension of a model", Annals of Statistics 6, 1978) for Laplace noise, with the
 //!    effective number of points as `n` and the number of fitted figures as `k`. What is not gradual has to win by
 //!    [`MARGIN`] (the "positive evidence" of Kass and Raftery, "Bayes factors", JASA 90, 1995).
@@ -12,9 +12,10 @@
 
 use super::fits::{self, Fit};
 use super::levels::{self, Levels};
-use super::noise::{autocorrelation, effective_points, robust_deviation, step_deviation};
-use super::reading::{Cliff, Confidence, Place, Reading, Spike};
+use super::noise::{autocorrelation, effective_points, robust_deviation};
+use super::reading::{Cliff, Confidence, Place, Reading};
 use super::shape::Shape;
+use super::spikes::spikes;
 use super::{Baseline, baseline, median};
 use crate::record::Sample;
 use crate::units::human_rows;
@@ -148,33 +149,6 @@ fn too_short(mut reading: Reading, places: &[Place]) -> Reading {
     reading
 }
 
-/// Single batches that cost at least 1.5 times, and five deviations more than, the median of the three on each side, while their
-/// neighbours do not. The first and the last batch cannot be told from a start or a fall.
-pub fn spikes(places: &[Place]) -> Vec<Spike> {
-    let logs: Vec<f64> = places.iter().map(|place| place.seconds_per_million.ln()).collect();
-    let threshold = (5.0 * step_deviation(&logs).unwrap_or(0.0)).max(1.5_f64.ln());
-    let above = |index: usize| {
-        let around: Vec<f64> = (index.saturating_sub(3)..(index + 4).min(logs.len()))
-            .filter(|&at| at != index)
-            .map(|at| logs[at])
-            .collect();
-        logs[index] - median(&around).unwrap_or(logs[index])
-    };
-    let inner = 1..logs.len().saturating_sub(1);
-    inner
-        .filter(|&index| {
-            let height = above(index);
-            let sides = [logs[index - 1], logs[index + 1]];
-            height > threshold && sides.iter().all(|side| logs[index] - side > height / 2.0)
-        })
-        .map(|index| Spike {
-            batch: places[index].batch,
-            table_rows: places[index].table_rows,
-            factor: above(index).exp(),
-        })
-        .collect()
-}
-
 /// A curve on the table, described in every way.
 struct Case<'a> {
     places: &'a [Place],
@@ -223,7 +197,10 @@ impl<'a> Case<'a> {
             .min_by(|a, b| a.1.total_cmp(&b.1));
         let correlation = best.map_or(0.0, |(residuals, _)| autocorrelation(residuals));
         let effective = effective_points(count, correlation);
-        let levels = levels::cut(&logs, all / effective);
+        let levels = match effective < all {
+            true => levels::cut(&logs, all / effective),
+            false => first_levels.clone(),
+        };
         let better = |a: &Fit, b: &Fit| {
             let of = |fit: &Fit| score(fit.deviation, fit.form.parameters(), effective);
             of(a).total_cmp(&of(b))

@@ -11,6 +11,7 @@ pub mod noise;
 pub mod reading;
 pub mod segments;
 pub mod shape;
+pub mod spikes;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};

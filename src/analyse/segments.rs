@@ -32,13 +32,15 @@ pub fn segments(values: &[f64], penalty: f64, shortest: usize) -> Vec<usize> {
     let mut closed = vec![f64::INFINITY; count + 1];
     let mut began = vec![0_u32; count + 1];
     closed[0] = 0.0;
+    let (mut oldest, mut begun_oldest) = (vec![f64::INFINITY; width], vec![0_u32; width]);
     for (index, &value) in values.iter().enumerate() {
         // Every age becomes the next one, and the oldest takes in what grows old.
         costs.rotate_right(1);
         begins.rotate_right(1);
-        let (oldest, begun_oldest) = (std::mem::take(&mut costs[0]), std::mem::take(&mut begins[0]));
-        costs[0] = vec![closed[index] + penalty; width];
-        begins[0] = vec![index as u32; width];
+        std::mem::swap(&mut costs[0], &mut oldest);
+        std::mem::swap(&mut begins[0], &mut begun_oldest);
+        costs[0].fill(closed[index] + penalty);
+        begins[0].fill(index as u32);
         let last = shortest - 1;
         let old = oldest.iter().zip(&begun_oldest);
         for ((cost, start), (&old_cost, &old_start)) in costs[last].iter_mut().zip(&mut begins[last]).zip(old) {
