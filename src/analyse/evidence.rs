@@ -32,10 +32,12 @@ const READS: &[&str] = &[
 ];
 /// Counters of syncs.
 const SYNCS: &[&str] = &[
-    "innodb_os_log_fsyncs",
+    // It counts the log's, too.
     "innodb_data_fsyncs",
+    "innodb_os_log_fsyncs",
     "rocksdb_wal_synced",
     "aria_transaction_log_syncs",
+    "tokudb_filesystem_fsync_num",
     "pbxt_xlog_flushes",
 ];
 /// The variable that sizes an engine's cache, by engine.
@@ -181,19 +183,20 @@ fn figure_words(figure: f64) -> String {
     }
 }
 
-/// The device: seconds of a batch in which it was busy.
+/// The device: the share of the time in which it was busy, which is recorded as one.
 fn device_busy(sides: &Sides<'_>, counted: &Counted) -> Option<Evidence> {
-    let busy = counted.iter().find(|(name, _)| name.starts_with("host.") && name.contains("busy"))?;
-    let scale = if busy.0.ends_with("_ms") { 1e-3 } else { 1.0 };
-    sides.moved("device-busy-share", &format!("share of the time the device was busy ({})", busy.0), 0.15, |sample| {
-        share(sample, *busy.1.get(&sample.batch)? * scale)
+    let (name, by_batch) =
+        counted.iter().find(|(name, _)| name.starts_with("host.") && name.ends_with("busy_share"))?;
+    sides.moved("device-busy-share", &format!("share of the time the device was busy ({name})"), 0.15, |sample| {
+        by_batch.get(&sample.batch).copied()
     })
 }
 
 /// The counters that changed most, of those which have no words of their own.
 fn other_counters(sides: &Sides<'_>, counted: &Counted) -> Vec<Evidence> {
-    let known =
-        |name: &str| READS.iter().chain(SYNCS).any(|other| other.eq_ignore_ascii_case(name)) || name.contains("busy");
+    // The machine's have words of their own, and what ends with `@end` is a level and no count.
+    let is_named = |name: &str| READS.iter().chain(SYNCS).any(|other| other.eq_ignore_ascii_case(name));
+    let known = |name: &str| is_named(name) || name.starts_with("host.") || name.ends_with("@end");
     let mut found: Vec<(f64, Evidence)> = counted
         .iter()
         .filter(|(name, _)| !known(name))

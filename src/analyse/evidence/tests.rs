@@ -54,12 +54,17 @@ fn reads_per_row_move_with_it_and_steady_counters_do_not() {
         counter("Innodb_os_log_fsyncs", |_| 800.0),
         counter("Innodb_pages_written", |batch| if batch < 9 { 1000.0 } else { 90_000.0 }),
         counter("Handler_write", |_| 100_000.0),
+        counter("host.device_busy_share", |batch| if batch < 9 { 0.05 } else { 0.95 }),
+        counter("host.device_read_bytes", |batch| if batch < 9 { 0.0 } else { 9e8 }),
+        counter("Innodb_checkpoint_age@end", |batch| if batch < 9 { 1e3 } else { 9e8 }),
     ]
     .into();
     let found = found(&curve(), None, Some(&counted));
-    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
     assert_eq!(found[0].1, "pages read per row (Innodb_buffer_pool_reads) moved with it: from about 0 to 0.800");
-    assert!(found[1].1.starts_with("Innodb_pages_written per row moved with it"), "{found:?}");
+    assert_eq!(found[1].0, "device-busy-share");
+    assert!(found[1].1.ends_with("moved with it: from 0.0500 to 0.950"), "{found:?}");
+    assert!(found[2].1.starts_with("Innodb_pages_written per row moved with it"), "{found:?}");
 }
 
 #[test]
