@@ -15,6 +15,8 @@ pub mod exit {
     pub const STOPPED: u8 = 3;
     /// `compare` found a regression.
     pub const REGRESSION: u8 = 4;
+    /// `--fail-on-cliff` found a cliff.
+    pub const CLIFF: u8 = 5;
     /// Ended by a signal.
     pub const INTERRUPTED: u8 = 130;
 }

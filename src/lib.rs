@@ -20,7 +20,8 @@
 //!   beside its time. What a target can tell of itself is [`target::reading`].
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
 //!   the samples, [`record::foreign`] reads files of other programs as samples. It knows nothing above it.
-//! - [`analyse`]: pure functions of stored samples: baseline, curves and cells, comparison, forecast. No file, clock or database.
+//! - [`analyse`]: pure functions of stored samples: baseline, curves and cells; shapes, cliffs and what moved with them; comparison;
+//!   forecast. No file, clock or database.
 //! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 //! - [`error`]: what ends a command, with its exit code.

@@ -62,7 +62,7 @@ integration=''
 for name in "${areas[@]}"; do
     case $name in
     unit | slurm) ;;
-    cli | fake | plans | sqlite) integration=1 ;;
+    cli | fake | plans | reading | sqlite) integration=1 ;;
     *) integration=1 servers=1 ;;
     esac
 done

@@ -1,15 +1,27 @@
 //! Pure functions of stored samples: numbers in, numbers out, no file, clock or database.
 
 pub mod baseline;
+pub mod cliffs;
 pub mod compare;
+pub mod control;
 pub mod curves;
+pub mod evidence;
+pub mod fits;
 pub mod forecast;
+pub mod levels;
+pub mod noise;
+pub mod reading;
 pub mod resample;
+pub mod segments;
 pub mod settings;
+pub mod shape;
+pub mod spikes;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
 pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};
+pub use reading::{Cliff, Confidence, Reading, Spike};
+pub use shape::Shape;
 pub use time_left::time_left;
 
 /// The median; the mean of the two in the middle when their number is even. `None` of nothing.

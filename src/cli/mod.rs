@@ -6,6 +6,7 @@
 pub mod access;
 pub mod foreign;
 pub mod lifecycle;
+pub mod reading;
 pub mod reckon;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use foreign::ForeignArgs;
 use lifecycle::{ResumeArgs, StatusArgs};
+use reading::CliffsArgs;
 use reckon::{CompareArgs, ForecastArgs};
 
 use crate::units;
@@ -46,6 +48,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
+    /// Say what shape each curve has, and whether it fell off a cliff
+    Cliffs(CliffsArgs),
     /// Compare two runs cell by cell: exit 4 when the second is slower for certain
     #[command(after_help = COMPARE_CODES)]
     Compare(CompareArgs),
@@ -84,7 +88,8 @@ Examples:
   rowcliff run --plan plan.toml --shard slurm --out shard-$SLURM_ARRAY_TASK_ID
       one part of a matrix, in an array job (`rowcliff check --print-plan` writes plan.toml)
 
-Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
+Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full,
+5 --fail-on-cliff found a cliff, 130 interrupted.";
 
 const COMPARE_CODES: &str = "\
 Exit codes: 0 no regression, 1 nothing could be compared, 2 wrong usage, 4 a regression: the whole interval of the speed ratio \
@@ -245,6 +250,15 @@ pub struct RunArgs {
     /// Exit 1 when the environment prevents a cell (a privilege, a plugin, a server)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub strict: bool,
+
+    /// When a curve is complete or was stopped, load one batch into a fresh table under the same settings: it tells whether the
+    /// table's size or the environment made the curve slow
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
+    pub control_batch: bool,
+
+    /// Exit 5 when a curve has a cliff and nothing worse happened
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
+    pub fail_on_cliff: bool,
 
     /// How progress is shown on stderr
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]

@@ -6,10 +6,15 @@ use super::Output;
 use crate::cli::CleanArgs;
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, Plan, Secret};
-use crate::record::store;
+use crate::record::{CurveRecord, store};
 use crate::run::{RunDirectory, mark};
 use crate::target::mysql;
 use crate::target::scratch;
+
+/// The side table of a control batch, where it may still be there.
+fn side_table(curve: &CurveRecord) -> Option<String> {
+    curve.control_batch.as_ref()?.table.clone()
+}
 
 /// Drops the tables that bear the run's mark.
 ///
@@ -27,7 +32,7 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
     let mut failed = false;
     let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, curve) in plan.curves.iter().enumerate() {
-        if record.curves.get(index).is_some_and(|curve| curve.table.is_some()) {
+        if record.curves.get(index).is_some_and(|curve| curve.table.is_some() || side_table(curve).is_some()) {
             by_target.entry(curve.cell.target).or_default().push(index);
         }
     }
@@ -56,9 +61,11 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
         let spec = &plan.targets[target];
         let tables: Vec<(String, String)> = curves
             .iter()
-            .map(|&index| {
-                let table = record.curves[index].table.clone().unwrap_or_default();
-                (table, mark(&record.run_id, plan.curves[index].number))
+            .flat_map(|&index| {
+                let curve = &record.curves[index];
+                let mark = mark(&record.run_id, plan.curves[index].number);
+                let names = curve.table.clone().into_iter().chain(side_table(curve));
+                names.map(move |table| (table, mark.clone())).collect::<Vec<_>>()
             })
             .collect();
         let result = match &spec.place {
@@ -79,6 +86,9 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
                 lines.extend(done);
                 for index in curves {
                     record.curves[index].table = None;
+                    if let Some(control) = &mut record.curves[index].control_batch {
+                        control.table = None;
+                    }
                 }
             }
             Err(why) => {

@@ -1,7 +1,8 @@
 //! `rowcliff compare`: two runs side by side, from the files alone.
 
 use super::Output;
-use crate::analyse::compare::{OnsetOf, figures, matching, speed};
+use crate::analyse::cliffs::{self, CLIFF_FACTOR};
+use crate::analyse::compare::{Onset, OnsetOf, figures, matching, speed};
 use crate::analyse::settings::{Settings, differences};
 use crate::analyse::{Cell, Curve, cells};
 use crate::cli::reckon::CompareArgs;
@@ -24,7 +25,7 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
             return Err(Error::file(path, format!("{axis:?} is not the size of the table"), next));
         }
     }
-    let comparison = compare(&base, &new, args, None);
+    let comparison = compare(&base, &new, args, Some(&onset));
     if comparison.compared() == 0 {
         let why = comparison.pairs.iter().find_map(|pair| pair.speed.as_ref().err().cloned());
         let why = why.unwrap_or_else(|| "no cell of one has a cell of the same key in the other".into());
@@ -81,6 +82,12 @@ fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>) ->
             })
             .collect(),
     }
+}
+
+/// Where the first cliff of a curve begins.
+fn onset(curve: &Curve) -> Option<Onset> {
+    let reading = cliffs::read(&curve.samples, CLIFF_FACTOR);
+    reading.cliffs.first().map(|cliff| Onset { from_rows: cliff.onset_from_rows, to_rows: cliff.onset_to_rows })
 }
 
 fn settings(input: &Input, cell: &Cell<'_>) -> Settings {

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod clean;
+pub mod cliffs;
 pub mod compare;
 pub mod engines;
 pub mod forecast;

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::Output;
-use super::run::{Job, execute, style};
+use super::run::{Job, execute, style, with_cliff};
+use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::lifecycle::ResumeArgs;
 use crate::error::Error;
 use crate::plan::{Login, Place, Plan, Protection, Secret};
 use crate::record::{RunRecord, store};
-use crate::render::progress;
+use crate::render::{cliffs, input, progress};
 use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
 
 /// Goes on with a run.
@@ -67,7 +68,12 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
     if !past.record.curves.iter().any(|curve| past.is_open(curve)) {
         let summary = Summary { record: past.record, errors: Vec::new(), strict: words.plan.strict };
         let line = format!("nothing to resume: every curve of {} has ended", directory.display());
-        return Ok(Output { stdout: String::new(), stderr: vec![line], exit: summary.exit_code() });
+        let is_cliff = words.plan.fail_on_cliff && {
+            let input = input::load(&[directory.to_owned()])?;
+            cliffs::any_cliff(&cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR))
+        };
+        let exit = with_cliff(summary.exit_code(), is_cliff);
+        return Ok(Output { stdout: String::new(), stderr: vec![line], exit });
     }
     execute(Job {
         plan: words.plan,

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Output, resume};
+use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
 use crate::plan::{self, Place, Plan, Protection, Secret, TargetSpec};
 use crate::record::store::RUN_FILE;
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
+use crate::render::cliffs;
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
@@ -149,6 +151,7 @@ fn out_directory(args: &RunArgs, plan: &Plan) -> PathBuf {
 fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     let mut stdout = String::new();
     let mut stderr = Vec::new();
+    let mut has_cliff = false;
     match crate::render::input::load(&[directory.to_owned()]) {
         Ok(input) => {
             if compares_engines(plan) {
@@ -160,6 +163,12 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
             }
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
+            let judged = cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR);
+            has_cliff = cliffs::any_cliff(&judged);
+            if !judged.is_empty() {
+                stdout.push_str(&cliffs::lines(&judged));
+                stdout.push('\n');
+            }
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
                 match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
                     Ok(drawn) => {
@@ -175,7 +184,13 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     stdout.push_str(&format!("record   {}\n", directory.join(crate::record::store::RUN_FILE).display()));
     stderr.extend(last_words(&summary.record, directory, plan));
     stderr.extend(summary.errors.iter().cloned());
-    Output { stdout, stderr, exit: summary.exit_code() }
+    let exit = with_cliff(summary.exit_code(), has_cliff && plan.fail_on_cliff);
+    Output { stdout, stderr, exit }
+}
+
+/// The exit code when a cliff is one of its own: whatever went wrong, or was stopped, comes first.
+pub(super) fn with_cliff(exit: u8, is_cliff: bool) -> u8 {
+    if exit == exit::OK && is_cliff { exit::CLIFF } else { exit }
 }
 
 /// Whether several engines are compared, each with the cache that it has by default.
@@ -216,6 +231,14 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
         }
         if !kept.is_empty() {
             lines.push(format!("drop it with: rowcliff clean {}", directory.display()));
+        }
+    }
+    for curve in &record.curves {
+        if let Some(side) = curve.control_batch.as_ref().and_then(|control| control.table.as_ref()) {
+            lines.push(format!(
+                "the side table {side} is left behind; drop it with: rowcliff clean {}",
+                directory.display()
+            ));
         }
     }
     if record.state == RunState::Interrupted {

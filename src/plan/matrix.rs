@@ -98,6 +98,8 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         },
         keep: args.keep,
         strict: args.strict,
+        control_batch: args.control_batch,
+        fail_on_cliff: args.fail_on_cliff,
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
         shard: None,
     };

@@ -64,6 +64,12 @@ pub struct Plan {
     pub keep: bool,
     /// Whether a cell that the environment prevents makes the run a failure.
     pub strict: bool,
+    /// Whether each curve that ends by itself has a control batch.
+    #[serde(default)]
+    pub control_batch: bool,
+    /// Whether a cliff in a curve is an exit code of its own.
+    #[serde(default)]
+    pub fail_on_cliff: bool,
     /// What the user allows on a server that is not ours.
     #[serde(default)]
     pub care: Care,

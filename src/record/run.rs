@@ -206,6 +206,24 @@ pub struct CurveRecord {
     /// Where it was gone on with after something had ended it.
     #[serde(default)]
     pub resumptions: Vec<Resumption>,
+    /// The batch into a fresh table at its end, where one was asked for. It is in no curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_batch: Option<ControlBatch>,
+}
+
+/// One batch into a fresh side table, under the settings of a curve that has ended: whether the server is still as fast as it was.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControlBatch {
+    /// Its table while it exists; `clean` drops one that was left behind.
+    pub table: Option<String>,
+    /// Rows that were accepted.
+    pub rows: u64,
+    /// Its timed section; `None` when it did not come to its end.
+    pub seconds: Option<f64>,
+    /// When it was loaded, UTC, RFC 3339.
+    pub started_at: String,
+    /// Why there is no figure, or what went wrong with its table.
+    pub problem: Option<String>,
 }
 
 /// A curve that was gone on with.

@@ -1,5 +1,6 @@
 //! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
 //!
+//! - [`cliffs`]: what is read from curves, in words, in tables and as JSON; [`counted`]: the counters of a run.
 //! - [`compare`]: two runs side by side.
 //! - [`forecast`]: what batches will cost at a size that was not reached.
 //! - [`input`]: the runs to show, read from their directories.
@@ -11,8 +12,10 @@
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod cliffs;
 pub mod columns;
 pub mod compare;
+pub mod counted;
 pub mod events;
 pub mod export;
 pub mod forecast;

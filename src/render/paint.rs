@@ -4,7 +4,8 @@ use plotters::style::{Color, RGBAColor, RGBColor};
 
 use super::layout::{Entry, Layout, MARGIN, MARK_LINE, SMALL_SIZE, SUBTITLE_SIZE, SWATCH, TEXT_SIZE, TITLE_SIZE, Tie};
 use super::palette::{DASH_PATTERNS, DASHES, MARKERS};
-use super::plot::{MarkKind, PlotSpec, Point, Series};
+use super::plot::{Mark, MarkKind, PlotSpec, Point, Series};
+use super::scale::Quantity;
 use super::sheet::{At, Font, Group, Layer, Page, Side};
 use super::text::{bold_width, fitted, width};
 
@@ -166,10 +167,36 @@ impl Painter<'_> {
             layer.polygon(&[(x - 5.0, y - 5.0), (x, y - 13.0), (x + 5.0, y - 5.0)], colour.to_rgba());
         }
         for mark in &one.marks {
-            if let Some(at) = self.place_of(one, mark.x) {
+            if mark.kind == MarkKind::Cliff {
+                self.cliff(layer, one, mark);
+            } else if let Some(at) = self.place_of(one, mark.x) {
                 self.sign(layer, at, mark.kind, colour);
             }
         }
+    }
+
+    /// The sign of a cliff stands on the line at its table size, between two points if need be, and its factor beside it.
+    fn cliff(&self, layer: &mut Layer<'_>, one: &Series, mark: &Mark) {
+        let Some(at) = self.on_line(one, mark.x) else { return };
+        self.sign(layer, at, mark.kind, self.colour(one));
+        let factor = mark.text.split(' ').next().unwrap_or_default();
+        // Above the line there is room: to the left of a cost that rises, to the right of a rate that falls.
+        let (x, side) = match self.spec.quantity {
+            Quantity::Rate => (at.0 + 10.0, Side::Start),
+            Quantity::Seconds => (at.0 - 10.0, Side::End),
+        };
+        layer.text(factor, (x, at.1 - 12.0), side, self.font(TEXT_SIZE, self.colour(one)));
+    }
+
+    /// The place on the curve's line at this table size.
+    fn on_line(&self, one: &Series, x: f64) -> Option<At> {
+        let mut points: Vec<Point> = one.points.iter().copied().filter(|point| point.y.is_finite()).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let next = points.partition_point(|point| point.x < x);
+        let (after, before) = (points.get(next).or(points.last())?, points[next.saturating_sub(1)]);
+        let (from, to) = (self.at(before)?, self.at(*after)?);
+        let share = if after.x > before.x { ((x - before.x) / (after.x - before.x)).clamp(0.0, 1.0) } else { 0.0 };
+        Some((from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1)))
     }
 
     /// The curve's point at `x`, or its last one before; the repeats are asked too, since one may have gone on alone.
@@ -235,6 +262,12 @@ impl Painter<'_> {
                 layer.disc((x, y), 7.5, background);
                 layer.line(&[(x - 2.5, y - 5.5), (x - 2.5, y + 5.5)], solid, 2.2);
                 layer.line(&[(x + 2.5, y - 5.5), (x + 2.5, y + 5.5)], solid, 2.2);
+            }
+            MarkKind::Cliff => {
+                layer.line(&[(x, y - 9.0), (x, y + 9.0)], background, 5.0);
+                layer.line(&[(x, y - 7.5), (x, y + 7.5)], solid, 1.6);
+                layer.disc((x, y), 5.5, background);
+                layer.ring((x, y), 4.5, solid, 1.8);
             }
             MarkKind::Resume => {
                 layer.polygon(&[(x - 7.5, y - 11.0), (x + 11.5, y), (x - 7.5, y + 11.0)], background);

@@ -8,8 +8,9 @@ use super::palette::{Theme, looks};
 use super::plot::{Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
 use super::scale::Quantity;
 use super::show::version;
-use crate::analyse::{Cell, MedianPoint, cells};
-use crate::record::Outcome;
+use crate::analyse::cliffs::{CLIFF_FACTOR, read};
+use crate::analyse::{Cell, Cliff, MedianPoint, cells};
+use crate::record::{Outcome, Sample};
 use crate::units::{grouped, human_rows};
 
 /// A picture of a run.
@@ -157,7 +158,36 @@ fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
         marks.push(Mark { x: curve.table_rows() as f64, kind, text });
     }
     marks.dedup();
+    marks.extend(cliff_marks(cell));
     marks
+}
+
+/// Signs where the line of a cell, the median of its repeats, fell off a cliff.
+fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
+    let reading = match cell.curves.as_slice() {
+        [one] => read(&one.samples, CLIFF_FACTOR),
+        _ => {
+            let of_point = |point: MedianPoint| Sample {
+                batch: point.batch,
+                rows: point.rows,
+                table_rows: point.table_rows,
+                seconds: point.seconds,
+                ..Sample::default()
+            };
+            read(&cell.median().into_iter().map(of_point).collect::<Vec<_>>(), CLIFF_FACTOR)
+        }
+    };
+    let mark = |cliff: &Cliff| Mark {
+        x: (cliff.onset_from_rows as f64 + cliff.onset_to_rows as f64) / 2.0,
+        kind: MarkKind::Cliff,
+        text: format!(
+            "{:.1}x slower from {} to {} rows on",
+            cliff.factor(),
+            human_rows(cliff.onset_from_rows),
+            human_rows(cliff.onset_to_rows)
+        ),
+    };
+    reading.cliffs.iter().map(mark).collect()
 }
 
 /// The sign and the words for a curve that did not complete.
@@ -205,6 +235,12 @@ fn notes(input: &Input, cells: &[Cell<'_>]) -> Vec<String> {
     if resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
+    if cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
+        notes.push(
+            "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
+                .to_owned(),
+        );
+    }
     if input.runs.iter().filter_map(|run| run.record.as_ref()).any(|record| record.build_profile == "debug") {
         notes.push("Made with a debug build: these figures are not to be published.".to_owned());
     }
@@ -215,7 +251,6 @@ fn notes(input: &Input, cells: &[Cell<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
-    use crate::record::Sample;
 
     /// Seconds for 100,000 rows each, measured for this project: InnoDB of MariaDB 10.11 with a buffer pool of 64 MiB
     /// and random keys. A plateau, a cliff between 300,000 and 500,000 rows, a higher level.

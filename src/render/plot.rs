@@ -75,12 +75,14 @@ pub enum MarkKind {
     Interrupted,
     /// The curve went on here after an interruption.
     Resume,
+    /// The curve fell here. The first word of its text, the factor, stands beside the sign.
+    Cliff,
 }
 
 /// A sign on a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Rows in the table: the sign stands on the curve's point there, or on the last one before.
+    /// Rows in the table: the sign stands on the curve's point there, or on the last one before; that of a cliff on the line itself.
     pub x: f64,
     /// Which sign.
     pub kind: MarkKind,
@@ -462,6 +464,21 @@ mod tests {
         let centre = (ring.get("cx").parse::<f64>().unwrap() / 10.0, ring.get("cy").parse::<f64>().unwrap() / 10.0);
         assert_eq!(centre, end);
         assert!(texts(&found, "name").contains(&"stopped by --max-slowdown 5".to_owned()));
+    }
+
+    #[test]
+    fn the_mark_of_a_cliff_stands_on_the_line_at_its_table_size() {
+        let mut one = series("uuid4", 0, &[0.4, 0.4, 0.5, 2.0, 4.0]);
+        // A quarter of the way from the third point to the fourth.
+        one.marks = vec![Mark { x: 325_000.0, kind: MarkKind::Cliff, text: "9.0x slower from 300k rows on".into() }];
+        let found = draw(&spec(), &[one]);
+        let points = of(&found, "curve", "polyline")[0].points();
+        let expected =
+            (points[2].0 + 0.25 * (points[3].0 - points[2].0), points[2].1 + 0.25 * (points[3].1 - points[2].1));
+        let ring = of(&found, "markers", "circle").into_iter().find(|circle| circle.get("fill") == "none").unwrap();
+        let centre = (ring.get("cx").parse::<f64>().unwrap() / 10.0, ring.get("cy").parse::<f64>().unwrap() / 10.0);
+        assert!((centre.0 - expected.0).abs() < 0.2 && (centre.1 - expected.1).abs() < 0.2, "{centre:?} {expected:?}");
+        assert!(texts(&found, "markers").contains(&"9.0x".to_owned()), "{:?}", texts(&found, "markers"));
     }
 
     #[test]

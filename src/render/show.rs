@@ -1,13 +1,15 @@
 //! What `show` prints, and the table at the end of a run: plain text of at most about a hundred columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use super::cliffs;
 use super::columns::{self, Moved, Row, UNKNOWN, factor};
 use super::input::{Input, LoadedRun};
 use super::names::{Named, short_names};
 use super::table::{Align, Table};
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::Curve;
+use crate::analyse::cliffs::{CLIFF_FACTOR, read};
 use crate::record::{Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -39,13 +41,19 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
         if !curve.samples.is_empty() {
             let moved = |sample: &Sample| input.moved_of(curve, sample);
             let between = if options.markdown { "\n\n" } else { "\n" };
-            parts.push(format!("{}{between}{}", heading(name, curve), batches(curve, options, &moved)));
+            let table = batches(curve, options, &moved);
+            let table = match options.markdown {
+                true => table,
+                false => cliffs::drawn_into(&table, &read(&curve.samples, CLIFF_FACTOR)),
+            };
+            parts.push(format!("{}{between}{table}", heading(name, curve)));
         }
     }
     if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
         parts.push(legend());
     }
     parts.push(summary(input));
+    parts.push(cliffs::lines(&cliffs::judge_all(input, &HashMap::new(), CLIFF_FACTOR)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -324,7 +332,7 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
 }
 
 /// Text broken into lines, the second and later ones indented deeper. No-break spaces hold words together and become spaces.
-fn paragraph(text: &str, indent: &str) -> String {
+pub(super) fn paragraph(text: &str, indent: &str) -> String {
     let limit = (WIDTH - indent.len() - 2) as f64;
     let mut out = String::new();
     for (index, line) in wrapped(text, limit, |line| text_columns(line) as f64).iter().enumerate() {

@@ -8,7 +8,7 @@ use super::loading::load_batches;
 use super::patience::patiently;
 use super::resume::{self, Past, Start};
 use super::workers::Crew;
-use super::{Event, Runner, mark, table_name, verify};
+use super::{Event, Runner, control_batch, mark, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
@@ -180,10 +180,13 @@ fn load_table(
                 Ok(ended) => {
                     entry.outcome = ended.outcome;
                     silent = ended.silent;
-                    if !silent {
-                        finish(runner, plan, entry, table.as_mut(), &source);
+                    if silent {
+                        Ok(())
+                    } else {
+                        let controlled = control_batch::run(runner, record, index, table.as_mut());
+                        finish(runner, plan, &mut record.curves[index], table.as_mut(), &source);
+                        controlled
                     }
-                    Ok(())
                 }
                 Err(error) => {
                     entry.outcome = Outcome::Failed { code: None, message: error.to_string() };
@@ -248,7 +251,7 @@ pub struct Ready {
     pub crew: Crew,
 }
 
-fn prepare(runner: &Runner<'_>, plan: &CurvePlan, table: &mut dyn Table) -> Result<Ready, Failure> {
+pub(super) fn prepare(runner: &Runner<'_>, plan: &CurvePlan, table: &mut dyn Table) -> Result<Ready, Failure> {
     let source = Arc::new(verify::row_source(runner.plan, plan, table.facts()).map_err(Failure::fatal)?);
     let loader = loader(plan, table, &source);
     let fitted = loader.fit(plan.sizes, plan.cell.connections, table.facts().limits, runner.plan.window_bytes)?;

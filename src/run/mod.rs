@@ -5,6 +5,7 @@
 pub mod batch;
 pub mod boundary;
 pub mod clock;
+pub mod control_batch;
 pub mod curve;
 pub mod directory;
 pub mod interrupt;
@@ -91,7 +92,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The exit code, by precedence: interrupted, failed, stopped, done.
+    /// The exit code, by precedence: interrupted, failed, stopped, done. What is read from the curves
+    /// (`--fail-on-cliff`) comes after all of them.
     pub fn exit_code(&self) -> u8 {
         let outcomes = || self.record.curves.iter().map(|curve| &curve.outcome);
         let any = |test: fn(&Outcome) -> bool| outcomes().any(test);

@@ -358,6 +358,16 @@ pub trait Table: Send {
         true
     }
 
+    /// Makes a second, empty table beside it, under the settings that are in force for it, with no loading connection open. Closing
+    /// it drops it and changes no setting.
+    ///
+    /// # Errors
+    /// What the target said; nothing is left behind.
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        let message = format!("there is no place for a side table {} here", order.table);
+        Err(Failure { kind: FailureKind::Unable, code: None, message })
+    }
+
     /// Drops the table, unless it is to be kept, and puts back the settings of the curve.
     ///
     /// # Errors

@@ -120,6 +120,13 @@ fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// The file of the side table of a curve.
+fn side_file(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-control");
+    PathBuf::from(name)
+}
+
 fn exists(file: &Path) -> String {
     format!(
         "{} is there; rowcliff loads a fresh file and never one that it finds: remove it or name another",
@@ -144,11 +151,14 @@ pub fn clean(path: Option<&Path>, directory: &Path, plan: &crate::plan::Plan, in
     let curve = &plan.curves[index];
     let numbered = plan.shares_target(curve.cell.target);
     let file = SqliteTarget::new(path.map(Path::to_owned), numbered).file(directory, curve.number);
-    if !file.exists() {
+    let side = side_file(&file);
+    let files: Vec<PathBuf> = [file.clone(), side].into_iter().filter(|file| file.exists()).collect();
+    if files.is_empty() {
         return format!("{} is gone already", file.display());
     }
-    remove(&file);
-    format!("{} is removed", file.display())
+    files.iter().for_each(|file| remove(file));
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    format!("{} {} removed", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }
 
 /// The table of one curve, in its own file.
@@ -482,6 +492,19 @@ impl Table for SqliteTable {
         let pragma = |name: &str| self.control.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).ok();
         let bytes = pragma("page_count").zip(pragma("page_size")).and_then(|(pages, bytes)| pages.checked_mul(bytes));
         TableSize { data_bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()), index_bytes: None }
+    }
+
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        // A file of its own, as every table has here, beside that of the curve.
+        let path = side_file(&self.path);
+        if path.exists() {
+            return Err(Failure::fatal(exists(&path)));
+        }
+        let table = SqliteTable::create(path.clone(), order);
+        if table.is_err() {
+            remove(&path);
+        }
+        Ok(Box::new(table?))
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

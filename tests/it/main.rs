@@ -12,6 +12,7 @@ mod mariadb;
 mod mysql;
 mod observe;
 mod plans;
+mod reading;
 mod resume;
 mod scratch;
 mod sqlite;

@@ -550,3 +550,17 @@ fn on_a_server_that_is_not_ours_settings_are_put_back_and_purge_is_waited_for() 
     assert!(why.contains("aria_pagecache_buffer_size counts only when the server starts"), "{why}");
     assert_eq!([global(&mut conn, "innodb_io_capacity"), global(&mut conn, "key_buffer_size")], before);
 }
+
+#[test]
+fn a_control_batch_goes_to_the_server_of_its_curve() {
+    let Some(binary) = binary(Family::MariaDb) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = target(&binary);
+    let output = run(home.path(), &words(&target, &["--key", "uuid4", "--engine", "innodb", "--control-batch"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let curve = record(&home.path().join("out")).curves.remove(0);
+    let control = curve.control_batch.unwrap();
+    assert_eq!((control.rows, control.table, control.problem), (1000, None, None));
+    assert!(control.seconds.is_some() && curve.outcome == Outcome::Completed);
+    assert_clean(home.path());
+}

@@ -9,7 +9,7 @@ use mysql::{Conn, Params, Row};
 use super::connect::prepare_session;
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
-use super::globals::{SharedGlobals, lock_globals};
+use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::place::AskTablespaces;
 use super::session::{MysqlCanceller, MysqlSession};
 use super::socket::SocketHandle;
@@ -18,7 +18,7 @@ use crate::rows::{Lookup, Value};
 use crate::target::engines::Counters;
 use crate::target::{
     CANDIDATES, Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts,
-    TableSize,
+    TableOrder, TableSize,
 };
 
 /// Rows of one DELETE.
@@ -302,6 +302,14 @@ impl Table for MysqlTable {
             lock_globals(&self.globals).keep_lock();
         }
         alive
+    }
+
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        // Never more connections than were asked for plus one.
+        self.work.close();
+        // Nothing is set for it, so nothing is put back when it is closed.
+        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
+        Ok(Box::new(super::create_table(&self.control, order, globals, self.closing)?))
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

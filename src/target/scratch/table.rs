@@ -11,7 +11,8 @@ use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
 use crate::target::{
-    Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableSize,
+    Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableOrder,
+    TableSize,
 };
 
 /// How long the closing work may take.
@@ -140,6 +141,10 @@ impl Table for ScratchTable {
 
     fn is_alive(&mut self) -> bool {
         self.inner.is_alive()
+    }
+
+    fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        self.inner.side(order)
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {

@@ -32,6 +32,7 @@ macro_rules! tests {
             what_cannot_be_filled_is_refused_by_name,
             a_killed_connection_takes_the_batch_back,
             a_lock_wait_sends_its_transaction_again,
+            a_control_batch_leaves_no_table_and_clean_finds_one_that_was_left,
         );
     };
     ($family:expr; $($name:ident,)*) => {
@@ -774,4 +775,27 @@ pub fn a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds(famil
     assert_eq!(record.curves[0].table.as_deref(), Some(table.as_str()), "what could not be dropped is named");
     let cleaned = run(home.path(), &["clean", "r"]);
     assert_eq!(cleaned.status.code(), Some(i32::from(exit::OK)), "{}", text(&cleaned));
+}
+
+pub fn a_control_batch_leaves_no_table_and_clean_finds_one_that_was_left(family: Family) {
+    let Some(place) = place(family) else { return };
+    let words =
+        ["--key", "uuid4", "--rows", "4k", "--batch-rows", "2k", "--connections", "2", "--control-batch", "--keep"];
+    let directory = place.finished(&words);
+    let mut found = record(&directory);
+    let control = found.curves[0].control_batch.clone().unwrap();
+    assert_eq!((control.rows, control.table, control.problem), (2000, None, None));
+    assert!(control.seconds.is_some());
+    let table = found.curves[0].table.clone().unwrap();
+    let side = format!("{table}_control");
+    let mut conn = connect(&place.socket);
+    let mut tables = |like: &str| -> Vec<String> { conn.query(format!("SHOW TABLES LIKE '{like}%'")).unwrap() };
+    assert_eq!(tables(&table), [table.as_str()]);
+    // As a kill in the middle of the control batch leaves it: the same definition, the same mark.
+    connect(&place.socket).query_drop(format!("CREATE TABLE {side} LIKE {table}")).unwrap();
+    found.curves[0].control_batch.as_mut().unwrap().table = Some(side);
+    rowcliff::record::store::write_run(&directory, &found).unwrap();
+    let output = run(place.home.path(), &["clean", "r"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(tables(&table), Vec::<String>::new());
 }

@@ -370,6 +370,8 @@ impl FakeRun {
             counters: self.counters,
             keep: false,
             strict: false,
+            control_batch: false,
+            fail_on_cliff: false,
             care: rowcliff::plan::Care::default(),
             shard: None,
         };

@@ -2,6 +2,7 @@
 
 pub mod external;
 pub mod fake;
+pub mod families;
 pub mod servers;
 
 use std::path::Path;

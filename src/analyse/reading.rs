@@ -1,0 +1,111 @@
+//! What is read from a curve: its shape, levels and cliffs, with how sure it is and why.
+
+use super::shape::Shape;
+
+/// A point of a curve that takes part in the reading.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// The batch.
+    pub batch: u64,
+    /// Rows in the table after it.
+    pub table_rows: u64,
+    /// Seconds per million rows, above 0.
+    pub seconds_per_million: f64,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It may be chance, or over soon: more batches would tell.
+    Low,
+    /// Likely.
+    Medium,
+    /// Nothing else describes the curve nearly as well.
+    High,
+}
+
+impl Confidence {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// A lasting drop in insert speed at some table size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cliff {
+    /// Bend or step.
+    pub shape: Shape,
+    /// The onset lies above this table size ...
+    pub onset_from_rows: u64,
+    /// ... and below this one.
+    pub onset_to_rows: u64,
+    /// The first batch of the fall, as far as one batch can be named.
+    pub onset_batch: u64,
+    /// Seconds per million rows before it.
+    pub before_seconds_per_million: f64,
+    /// Seconds per million rows at the end.
+    pub after_seconds_per_million: f64,
+    /// Whether the speed still falls at the end of the curve.
+    pub still_falling: bool,
+    /// Whether there are only a few batches before it: the fall began in the first batches.
+    pub early: bool,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Why, a sentence part each.
+    pub why: Vec<String>,
+}
+
+impl Cliff {
+    /// How many times slower the end is than before.
+    pub fn factor(&self) -> f64 {
+        self.after_seconds_per_million / self.before_seconds_per_million
+    }
+}
+
+/// A single batch that costs far more than those around it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spike {
+    /// The batch.
+    pub batch: u64,
+    /// Rows in the table after it.
+    pub table_rows: u64,
+    /// Its cost divided by the median of its neighbours'.
+    pub factor: f64,
+}
+
+/// What is read from one curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Its shape.
+    pub shape: Shape,
+    /// Batches that took part.
+    pub batches: usize,
+    /// Batches that did not: resumed, retried, without a usable figure, or a slow first one.
+    pub left_out: usize,
+    /// The baseline, seconds per million rows.
+    pub baseline_seconds_per_million: Option<f64>,
+    /// The end level, seconds per million rows: the median of the last three batches.
+    pub end_seconds_per_million: Option<f64>,
+    /// Standard deviation of the batches around the shape, as a share of their cost.
+    pub scatter: Option<f64>,
+    /// Independent points that say as much as the batches.
+    pub effective_points: Option<f64>,
+    /// Its cliffs, in the order of the table size.
+    pub cliffs: Vec<Cliff>,
+    /// Its spikes.
+    pub spikes: Vec<Spike>,
+    /// What else there is to say, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl Reading {
+    /// The end level divided by the baseline.
+    pub fn slowdown(&self) -> Option<f64> {
+        Some(self.end_seconds_per_million? / self.baseline_seconds_per_million?)
+    }
+}
