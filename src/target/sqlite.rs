@@ -49,7 +49,8 @@ impl SqliteTarget {
     /// Whether a file is what this run left of a curve before anything of it was recorded.
     fn is_leftover(&self, path: &Path) -> bool {
         let Some(run_id) = &self.run_id else { return false };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Writable, because a file whose writer was killed wants to be recovered.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let only_ours = "SELECT COUNT(*) = COUNT(tbl_name GLOB ?1 OR NULL) FROM sqlite_schema";
         let tables = format!("rowcliff_{run_id}_*");
         Connection::open_with_flags(path, flags)
