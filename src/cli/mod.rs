@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod lifecycle;
+pub mod plot;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use lifecycle::{ResumeArgs, StatusArgs};
+use plot::PlotArgs;
 
 use crate::units;
 
@@ -427,23 +429,6 @@ pub struct ShowArgs {
     /// The tables of batches as Markdown
     #[arg(long)]
     pub markdown: bool,
-}
-
-/// The options of `plot`.
-#[derive(Debug, Args)]
-pub struct PlotArgs {
-    /// Directories of runs
-    #[arg(value_name = "RUN_DIR", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Directory for the pictures; the first run's own when it is left out
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Logarithmic vertical axis
-    #[arg(long)]
-    pub log: bool,
-    /// Title of the pictures
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
 }
 
 /// The options of `clean`.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::plot::Pictures;
 use super::{Output, resume};
 use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
@@ -160,7 +161,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
-                match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
+                match super::plot::draw_all(&input, &Pictures::usual(directory), &PictureOptions::default()) {
                     Ok(drawn) => {
                         drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display())))
                     }

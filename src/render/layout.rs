@@ -126,7 +126,7 @@ impl Layout {
     pub fn pieces(&self, points: &[Point]) -> Vec<Vec<At>> {
         points
             .chunk_by(|a, b| b.batch.saturating_sub(a.batch) <= 1)
-            .map(|piece| piece.iter().filter_map(|point| self.at(*point)).collect())
+            .map(|piece| thinned(piece.iter().filter_map(|point| self.at(*point)).collect()))
             .collect()
     }
 
@@ -252,6 +252,29 @@ impl Entry {
     fn height(&self) -> f64 {
         LINE + MARK_LINE * self.marks.len() as f64
     }
+}
+
+/// A line of more points than this has several to a pixel.
+const MANY_POINTS: usize = 4000;
+
+/// A line of very many points with the same looks and fewer points: of each quarter of a pixel the first point, the lowest, the highest
+/// and the last. So a document does not grow with the run.
+fn thinned(line: Vec<At>) -> Vec<At> {
+    if line.len() <= MANY_POINTS {
+        return line;
+    }
+    let column = |at: &At| (at.0 * 4.0).floor();
+    line.chunk_by(|a, b| column(a) == column(b))
+        .flat_map(|chunk| {
+            let extreme = |sign: f64| {
+                (0..chunk.len()).max_by(|&a, &b| (chunk[a].1 * sign).total_cmp(&(chunk[b].1 * sign))).unwrap_or(0)
+            };
+            let mut kept = vec![0, extreme(1.0), extreme(-1.0), chunk.len() - 1];
+            kept.sort_unstable();
+            kept.dedup();
+            kept.into_iter().map(|index| chunk[index])
+        })
+        .collect()
 }
 
 /// The width of a name and the lines below it, which have a sign of this width before them.

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use super::cache::cache_bytes;
+use super::facets::{self, Facet};
+use super::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
+use super::heat;
 use super::input::Input;
 use super::names::{Named, common_words, short_names};
 use super::palette::{Theme, looks};
-use super::plot::{Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
-use super::scale::Quantity;
+use super::plot::{Guide, Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
+use super::scale::{Across, Quantity};
 use super::show::version;
-use crate::analyse::{Cell, MedianPoint, cells};
+use super::within;
+use crate::analyse::{Cell, cells};
 use crate::record::Outcome;
-use crate::units::{grouped, human_rows};
+use crate::units::{grouped, human_bytes, human_rows};
 
 /// A picture of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,25 +24,70 @@ pub enum PictureKind {
     SecondsPerBatch,
     /// How fast rows go in.
     InsertsPerSecond,
+    /// How long statements take.
+    Latency,
+    /// How fast rows go in second by second.
+    InsideBatches,
+    /// Pages read for a row.
+    ReadsPerRow,
+    /// Bytes written for a row.
+    BytesPerRow,
+    /// End speeds of all cells relative to the best.
+    EndSpeeds,
 }
 
 impl PictureKind {
     /// Every picture.
-    pub const ALL: [Self; 2] = [Self::SecondsPerBatch, Self::InsertsPerSecond];
+    pub const ALL: [Self; 7] = [
+        Self::SecondsPerBatch,
+        Self::InsertsPerSecond,
+        Self::Latency,
+        Self::InsideBatches,
+        Self::ReadsPerRow,
+        Self::BytesPerRow,
+        Self::EndSpeeds,
+    ];
+
+    /// The two that are drawn unless others are asked for.
+    pub const USUAL: [Self; 2] = [Self::SecondsPerBatch, Self::InsertsPerSecond];
 
     /// Name of the picture's file, without its ending.
     pub fn file_stem(self) -> &'static str {
         match self {
             Self::SecondsPerBatch => "seconds-per-batch",
             Self::InsertsPerSecond => "inserts-per-second",
+            Self::Latency => "statement-latency",
+            Self::InsideBatches => "inside-batches",
+            Self::ReadsPerRow => "reads-per-row",
+            Self::BytesPerRow => "bytes-per-row",
+            Self::EndSpeeds => "end-speeds",
         }
     }
 
-    fn title(self) -> &'static str {
+    /// Its title, unless another one is asked for.
+    pub fn title(self) -> &'static str {
         match self {
             Self::SecondsPerBatch => "Seconds per batch as the table grows",
             Self::InsertsPerSecond => "Inserts per second as the table grows",
+            Self::Latency => "Statement latency as the table grows",
+            Self::InsideBatches => "Inserts per second inside batches",
+            Self::ReadsPerRow => "Pages read per row as the table grows",
+            Self::BytesPerRow => "Bytes written per row as the table grows",
+            Self::EndSpeeds => "Speed at the end, relative to the best",
         }
+    }
+
+    /// The figure of a batch that it shows, and what is drawn lightly beside it; not a number where that is not known.
+    fn figure(self, batch: &BatchFigures, per_batch: bool) -> f64 {
+        match self {
+            Self::SecondsPerBatch if per_batch => Some(batch.seconds),
+            Self::SecondsPerBatch => batch.seconds_per_million(),
+            Self::InsertsPerSecond | Self::InsideBatches | Self::EndSpeeds => batch.inserts_per_sec(),
+            Self::Latency => batch.p99_us.map(|micros| micros / 1000.0),
+            Self::ReadsPerRow => batch.reads_per_row,
+            Self::BytesPerRow => batch.written_per_row,
+        }
+        .unwrap_or(f64::NAN)
     }
 }
 
@@ -56,11 +106,27 @@ pub struct PictureOptions {
     pub title: Option<String>,
     /// Line below the title; without one: versions, what all curves share, sizes.
     pub subtitle: Option<String>,
+    /// What the horizontal axis counts.
+    pub across: Across,
+    /// Small multiples, one for each value of this.
+    pub facet: Option<Facet>,
+    /// Batches of the running median that is drawn instead of the batches themselves.
+    pub smooth: Option<usize>,
 }
 
 impl Default for PictureOptions {
     fn default() -> Self {
-        Self { log: false, width: 1200, height: 700, theme: Theme::light(), title: None, subtitle: None }
+        Self {
+            log: false,
+            width: 1200,
+            height: 700,
+            theme: Theme::light(),
+            title: None,
+            subtitle: None,
+            across: Across::Rows,
+            facet: None,
+            smooth: None,
+        }
     }
 }
 
@@ -73,40 +139,78 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
     let cells = cells(&measured);
     let named: Vec<Named<'_>> = cells.iter().map(Named::from).collect();
     let sizes = batch_sizes(&cells);
-    let per_batch = sizes.len() == 1;
-    let series: Vec<Series> = cells
-        .iter()
-        .zip(short_names(&named))
-        .zip(looks(&named))
-        .map(|((cell, name), look)| Series {
-            name,
-            look,
-            points: points(&cell.median(), kind, per_batch),
-            repeats: repeats(cell, kind, per_batch),
-            marks: marks(cell, input),
-        })
-        .collect();
-    let (quantity, y_title) = match (kind, sizes.first()) {
-        (PictureKind::InsertsPerSecond, _) => (Quantity::Rate, "inserts per second".to_owned()),
-        (PictureKind::SecondsPerBatch, Some(rows)) if per_batch => {
-            (Quantity::Seconds, format!("seconds per batch of {} rows", grouped(*rows)))
-        }
-        (PictureKind::SecondsPerBatch, _) => {
-            (Quantity::Seconds, "seconds per million rows, since batches differ in size".to_owned())
-        }
-    };
-    let spec = PlotSpec {
+    let mut spec = PlotSpec {
         title: options.title.clone().unwrap_or_else(|| kind.title().to_owned()),
         subtitle: options.subtitle.clone().unwrap_or_else(|| subtitle(input, &cells, &named)),
-        y_title,
-        quantity,
         log: options.log,
+        across: options.across,
         width: options.width,
         height: options.height,
         theme: options.theme.clone(),
-        notes: notes(input, &cells),
+        notes: notes(input, &cells, kind, options),
+        ..PlotSpec::default()
     };
-    draw_svg(&spec, &series)
+    if kind == PictureKind::EndSpeeds {
+        return heat::draw(&spec, input, &cells);
+    }
+    (spec.quantity, spec.y_title) = vertical(kind, &sizes);
+    let mut problems = Vec::new();
+    let seconds = (kind == PictureKind::InsideBatches).then(|| within::load(input, &mut problems)).unwrap_or_default();
+    let drawing = Drawing { kind, input, options, per_batch: sizes.len() == 1, seconds };
+    let known: Vec<Vec<BatchFigures>> = cells.iter().map(|cell| figures(input, &cell.curves)).collect();
+    let series: Vec<Series> = cells
+        .iter()
+        .zip(&known)
+        .zip(short_names(&named))
+        .zip(looks(&named))
+        .map(|(((cell, known), name), look)| Series { name, look, ..drawing.series(cell, known) })
+        .collect();
+    if options.facet.is_none() && kind != PictureKind::InsideBatches {
+        spec.guides = guides(input, &cells, &known, options.across);
+    }
+    if series.iter().all(|one| one.points.iter().all(|point| point.y.is_nan() || point.x.is_nan()))
+        && !series.is_empty()
+    {
+        let why = nothing_known(kind, options.across).to_owned();
+        return Err(PlotError::Nothing { why });
+    }
+    let mut drawn = match options.facet {
+        Some(facet) => facets::draw(&spec, &facets::panels(facet, &named, series)),
+        None => draw_svg(&spec, &series),
+    }?;
+    drawn.left_out.extend(problems);
+    Ok(drawn)
+}
+
+/// Why a picture is empty although there are batches.
+fn nothing_known(kind: PictureKind, across: Across) -> &'static str {
+    match (kind, across) {
+        (PictureKind::Latency, _) => "no batch has a statement latency",
+        (PictureKind::InsideBatches, _) => "seconds.csv has no second of a batch",
+        (PictureKind::ReadsPerRow, _) => "no counter says how many pages were read (see run --counters)",
+        (PictureKind::BytesPerRow, _) => {
+            "no batch says how many bytes the server wrote (its process could not be read)"
+        }
+        (_, Across::Bytes) => "no batch says how large the table was",
+        _ => "no batch has a figure",
+    }
+}
+
+/// What the vertical axis counts, and its title.
+fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, String) {
+    match kind {
+        PictureKind::SecondsPerBatch => match sizes.first() {
+            Some(rows) if sizes.len() == 1 => {
+                (Quantity::Seconds, format!("seconds per batch of {} rows", grouped(*rows)))
+            }
+            _ => (Quantity::Seconds, "seconds per million rows, since batches differ in size".to_owned()),
+        },
+        PictureKind::InsertsPerSecond | PictureKind::EndSpeeds => (Quantity::Rate, "inserts per second".to_owned()),
+        PictureKind::InsideBatches => (Quantity::Rate, "inserts per second, second by second".to_owned()),
+        PictureKind::Latency => (Quantity::Plain, "milliseconds of a statement, 99th percentile".to_owned()),
+        PictureKind::ReadsPerRow => (Quantity::Plain, "pages read per row".to_owned()),
+        PictureKind::BytesPerRow => (Quantity::Plain, "bytes written per row".to_owned()),
+    }
 }
 
 /// The sizes of all batches. More than one and seconds per batch cannot be compared.
@@ -115,26 +219,107 @@ fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
     curves.flat_map(|curve| &curve.samples).map(|sample| sample.rows).collect()
 }
 
-fn points(median: &[MedianPoint], kind: PictureKind, per_batch: bool) -> Vec<Point> {
-    median
-        .iter()
-        .map(|point| {
-            let figure = match kind {
-                PictureKind::SecondsPerBatch if per_batch => Some(point.seconds),
-                PictureKind::SecondsPerBatch => point.seconds_per_million(),
-                PictureKind::InsertsPerSecond => point.inserts_per_sec(),
-            };
-            Point { batch: point.batch, x: point.table_rows as f64, y: figure.unwrap_or(f64::NAN) }
-        })
-        .collect()
+/// What the lines of a picture are made from.
+struct Drawing<'a> {
+    kind: PictureKind,
+    input: &'a Input,
+    options: &'a PictureOptions,
+    per_batch: bool,
+    seconds: within::Seconds,
 }
 
-fn repeats(cell: &Cell<'_>, kind: PictureKind, per_batch: bool) -> Vec<Vec<Point>> {
-    if cell.curves.len() < 2 {
-        return Vec::new();
+impl Drawing<'_> {
+    /// The line of a cell, without name and looks.
+    fn series(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Series {
+        let across = self.options.across;
+        let mut marks = marks(cell, self.input);
+        for mark in &mut marks {
+            mark.x = place_at(known, across, mark.x).unwrap_or(f64::NAN);
+        }
+        marks.retain(|mark| mark.x.is_finite());
+        let points = match self.kind {
+            PictureKind::InsideBatches => self.inside(cell, known),
+            _ => self.points(known, |batch| self.kind.figure(batch, self.per_batch)),
+        };
+        let (points, raw) = match self.options.smooth {
+            Some(window) => {
+                let values: Vec<f64> = points.iter().map(|point| point.y).collect();
+                let smooth = smoothed(&values, window);
+                (points.iter().zip(smooth).map(|(point, y)| Point { y, ..*point }).collect(), points)
+            }
+            None => (points, Vec::new()),
+        };
+        Series { points, raw, repeats: self.beside(cell, known), marks, ..Series::default() }
     }
-    let alone = cell.curves.iter().map(|curve| Cell { curves: vec![*curve], ..cell.clone() });
-    alone.map(|one| points(&one.median(), kind, per_batch)).collect()
+
+    fn points(&self, known: &[BatchFigures], figure: impl Fn(&BatchFigures) -> f64) -> Vec<Point> {
+        let across = self.options.across;
+        known.iter().map(|batch| Point { batch: batch.batch, x: batch.across(across), y: figure(batch) }).collect()
+    }
+
+    /// Second by second: of a cell with repeats the first one, since seconds have no median.
+    fn inside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Point> {
+        let Some(curve) = cell.curves.first() else { return Vec::new() };
+        let lines = self.seconds.get(&(curve.run.clone(), curve.name.clone()));
+        lines.map_or_else(Vec::new, |lines| within::points(curve, known, self.options.across, lines))
+    }
+
+    /// What is drawn lightly beside the line: the repeats, or the other latencies.
+    fn beside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Vec<Point>> {
+        match self.kind {
+            PictureKind::Latency => {
+                let of = |figure: fn(&BatchFigures) -> Option<f64>| {
+                    self.points(known, |batch| figure(batch).map_or(f64::NAN, |micros| micros / 1000.0))
+                };
+                vec![of(|batch| batch.p50_us), of(|batch| batch.max_us)]
+            }
+            PictureKind::InsideBatches => Vec::new(),
+            _ if cell.curves.len() < 2 => Vec::new(),
+            _ => cell
+                .curves
+                .iter()
+                .map(|curve| {
+                    self.points(&figures(self.input, &[curve]), |batch| self.kind.figure(batch, self.per_batch))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// More lines than this are one stretch from the first to the last.
+const GUIDES: usize = 4;
+
+/// Where tables pass their caches, as far as sizes are known: thin lines, or a stretch where there would be too many.
+fn guides(input: &Input, cells: &[Cell<'_>], known: &[Vec<BatchFigures>], across: Across) -> Vec<Guide> {
+    let mut found: Vec<(f64, u64)> = cells
+        .iter()
+        .zip(known)
+        .filter_map(|(cell, known)| {
+            let curve = cell.curves.first()?;
+            let run = input.runs.iter().find(|run| run.label == curve.run)?;
+            let bytes = cache_bytes(run.record.as_ref()?, input.record_of(curve)?)?;
+            let rows = rows_at_bytes(known, bytes as f64)?;
+            Some((if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? }, bytes))
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(first), Some(last)) = (found.first().copied(), found.last().copied()) else { return Vec::new() };
+    let near = (last.0 * 0.02).max(f64::MIN_POSITIVE);
+    let text = |bytes: u64| format!("table passes its cache ({})", human_bytes(bytes));
+    let mut groups: Vec<Guide> = Vec::new();
+    for (x, bytes) in found {
+        match groups.last_mut() {
+            Some(group) if x - group.from <= near => group.to = x,
+            _ => groups.push(Guide { from: x, to: x, text: text(bytes) }),
+        }
+    }
+    // Close together they are one line, and several have the words only once.
+    groups.iter_mut().for_each(|group| group.to = group.from);
+    if groups.len() > GUIDES {
+        return vec![Guide { from: first.0, to: last.0, text: "tables pass their caches".into() }];
+    }
+    groups.iter_mut().rev().skip(1).for_each(|group| group.text.clear());
+    groups
 }
 
 /// Signs where repeats of a cell were ended early or resumed.
@@ -188,13 +373,25 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
     parts.join(" · ")
 }
 
-fn notes(input: &Input, cells: &[Cell<'_>]) -> Vec<String> {
+fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if cells.iter().any(|cell| cell.curves.len() > 1) {
-        notes.push("Strong lines are medians of the repeats, light lines the single repeats.".to_owned());
+    let repeated = cells.iter().any(|cell| cell.curves.len() > 1);
+    match kind {
+        PictureKind::Latency => {
+            notes.push("Light lines: the median below, the longest statement of the batch above.".to_owned());
+        }
+        PictureKind::InsideBatches if repeated => notes.push("Of repeats the first one is shown.".to_owned()),
+        PictureKind::InsideBatches | PictureKind::EndSpeeds => {}
+        _ if repeated => {
+            notes.push("Strong lines are medians of the repeats, light lines the single repeats.".to_owned());
+        }
+        _ => {}
+    }
+    if let Some(window) = options.smooth.filter(|_| kind != PictureKind::EndSpeeds) {
+        notes.push(format!("Lines are running medians of {window} batches, light dots the batches themselves."));
     }
     let resumed = cells.iter().flat_map(|cell| &cell.curves).flat_map(|curve| &curve.samples);
-    if resumed.into_iter().any(|sample| sample.has_note("resumed")) {
+    if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
     if input.runs.iter().filter_map(|run| run.record.as_ref()).any(|record| record.build_profile == "debug") {
