@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
-use rowcliff::commands::{Output, check, clean, engines, plot, restore, resume, run, show, status};
+use rowcliff::commands::{Output, check, clean, engines, plot, report, restore, resume, run, show, status};
 use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
 use rowcliff::plan::file;
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(args),
         Command::Show(args) => show::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Report(args) => report::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Restore(args) => restore::run(args),
         Command::Engines(args) => engines::run(args),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use lifecycle::{ResumeArgs, StatusArgs};
-use plot::PlotArgs;
+use plot::{PlotArgs, ReportArgs};
 
 use crate::units;
 
@@ -44,6 +44,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
+    /// Write everything about one or several runs into one HTML file, to hand on
+    Report(ReportArgs),
     /// Drop what an interrupted or failed run left behind
     Clean(CleanArgs),
     /// Put back global variables that a killed run left changed
@@ -78,6 +80,9 @@ Examples:
       one part of a matrix, in an array job (`rowcliff check --print-plan` writes plan.toml)
 
 Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a curve or a table was full, 130 interrupted.";
+
+/// Batches after which the plots are drawn anew while a run goes on.
+pub const DEFAULT_PLOTS_EVERY: u32 = 10;
 
 /// The options of `check`.
 #[derive(Debug, Args)]
@@ -226,6 +231,10 @@ pub struct RunArgs {
     /// Go on with the run in --out when there is one, for schedulers that repeat a command
     #[arg(long = "continue", requires = "out")]
     pub go_on: bool,
+
+    /// Draw the plots anew every N batches while the run goes on; 0 draws them at its end only
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PLOTS_EVERY)]
+    pub plots_every: u32,
 
     /// Keep the tables of completed curves
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]

@@ -1,4 +1,4 @@
-//! The options of `plot`.
+//! The options of `plot` and `report`.
 
 // The doc comments here are the help text of the program: their brackets are no links.
 #![allow(rustdoc::broken_intra_doc_links)]
@@ -57,6 +57,26 @@ pub struct PlotArgs {
     /// Draw the running median of N batches, the batches themselves as light dots
     #[arg(long, value_name = "off|N", value_parser = parse_smooth, default_value = "off")]
     pub smooth: Smooth,
+}
+
+/// The options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directories of runs, or files of samples
+    #[arg(value_name = "RUN_DIR|CSV", required = true)]
+    pub runs: Vec<PathBuf>,
+
+    /// The file to write. report.html in the first run's own directory
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Title of the report
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+
+    /// Only curves whose name has this in it; * stands for anything, case does not matter. Repeatable: any of them
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
 }
 
 /// A file format.

@@ -4,6 +4,8 @@ pub mod check;
 pub mod clean;
 pub mod engines;
 pub mod plot;
+pub mod refresh;
+pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;

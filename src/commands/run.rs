@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::plot::Pictures;
+use super::refresh::Refreshing;
 use super::{Output, resume};
 use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
@@ -13,6 +14,7 @@ use crate::record::store::RUN_FILE;
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
+use crate::render::report::ReportOptions;
 use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
@@ -39,6 +41,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
             protection: &resolved.protection,
             start_again: false,
             command_line,
+            plots_every: args.plots_every,
         };
         return resume::go_on(&out, &words, reporter.as_mut());
     }
@@ -50,6 +53,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         past: None,
         reporter: reporter.as_mut(),
         command_line,
+        plots_every: args.plots_every,
     })
 }
 
@@ -69,6 +73,8 @@ pub(super) struct Job<'a> {
     pub reporter: &'a mut dyn Reporter,
     /// As typed, secrets masked.
     pub command_line: &'a [String],
+    /// Batches after which the plots are drawn anew; 0: at the end only.
+    pub plots_every: u32,
 }
 
 /// Runs what there is to run, draws it, and says what came of it.
@@ -76,7 +82,7 @@ pub(super) struct Job<'a> {
 /// # Errors
 /// Nothing could be reached, or results could not be saved.
 pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
-    let Job { plan, secrets, protection, directory, past, reporter, command_line } = job;
+    let Job { plan, secrets, protection, directory, past, reporter, command_line, plots_every } = job;
     let interrupt = Interrupt::from_signals()
         .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
     let path = directory.path().to_owned();
@@ -92,6 +98,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
     let targets = registry::open(&opening)?;
     let mut environment = environment::observe(&data_directory(plan, &path));
     environment.encode_threads = Some(crate::rows::use_cores(environment.cgroup_cpu_cores) as u64);
+    let mut refreshing = Refreshing::new(reporter, &path, plots_every);
     let runner = Runner {
         plan,
         targets,
@@ -100,7 +107,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         interrupt,
         environment,
         directory,
-        reporter,
+        reporter: &mut refreshing,
         command_line: command_line.to_vec(),
         run_id: past.as_ref().map_or_else(crate::run::new_run_id, |past| past.record.run_id.clone()),
         past,
@@ -167,6 +174,11 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
                     }
                     Err(error) => stderr.push(error.to_string()),
                 }
+            }
+            let report = directory.join(super::report::REPORT_FILE);
+            match super::report::write(&input, &report, &ReportOptions::default()) {
+                Ok(()) => stdout.push_str(&format!("report   {}\n", report.display())),
+                Err(error) => stderr.push(error.to_string()),
             }
         }
         Err(error) => stderr.push(error.to_string()),

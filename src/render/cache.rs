@@ -26,7 +26,6 @@ fn in_bytes(value: &str, kib: bool, curve: &CurveRecord) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::render::test_support::run_record;
 
     fn found(unit: &str, value: Option<&str>, cache_bytes: Option<u64>) -> Option<u64> {

@@ -85,7 +85,7 @@ pub fn panels(facet: Facet, named: &[Named<'_>], series: Vec<Series>) -> Panels 
 }
 
 /// Space between plots.
-const GUTTER: f64 = 26.0;
+const GUTTER: f64 = 36.0;
 /// Height of the title of a plot.
 const HEADING: f64 = 24.0;
 /// Height of a line of the legend.

@@ -47,6 +47,9 @@ pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Pictur
     // Settings as columns while their names fit above them, otherwise as rows.
     let grid =
         Grid::new(spec, &engines, &words).ok_or(PlotError::TooSmall { width: spec.width, height: spec.height })?;
+    // A few fields do not need a whole page: what would be empty is cut.
+    let needed = grid.top + grid.high * grid.rows.len() as f64 + 92.0 + 16.0 * spec.notes.len() as f64;
+    let spec = &PlotSpec { height: spec.height.min(needed.ceil() as u32), ..spec.clone() };
     let unmeasured = input.curves.iter().filter(|curve| curve.samples.is_empty()).count();
     let mut page = Page::new(spec.width, spec.height, &spec.title);
     page.layer(&Group { class: "frame", ..Group::default() }, |layer| frame(layer, spec, &grid, best, unmeasured));

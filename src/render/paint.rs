@@ -183,7 +183,7 @@ impl Painter<'_> {
     fn repeats(&self, layer: &mut Layer, one: &Series) {
         let colour = self.colour(one).mix(0.3);
         for at in one.raw.iter().filter_map(|point| self.at(*point)) {
-            layer.disc(at, 1.9, self.colour(one).mix(0.35));
+            layer.disc(at, 2.4, self.colour(one).mix(0.45));
         }
         for piece in one.repeats.iter().flat_map(|repeat| self.layout.pieces(repeat)) {
             self.piece(layer, &piece, colour, 1.1);
@@ -215,6 +215,8 @@ impl Painter<'_> {
         let dense = spacing < needed;
         let every = if dense { ((SPARSE_MARKERS / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
         let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
+        // A smoothed line has its batches as dots already: its marker stands at its end only.
+        let (shift, every) = if one.raw.is_empty() { (shift, every) } else { (points.len() - 1, 1) };
         for at in points.iter().skip(shift).step_by(every) {
             self.marker(layer, *at, one.look.marker, colour);
         }

@@ -78,7 +78,7 @@ impl PictureKind {
     }
 
     /// The figure of a batch that it shows, and what is drawn lightly beside it; not a number where that is not known.
-    fn figure(self, batch: &BatchFigures, per_batch: bool) -> f64 {
+    pub fn figure(self, batch: &BatchFigures, per_batch: bool) -> f64 {
         match self {
             Self::SecondsPerBatch if per_batch => Some(batch.seconds),
             Self::SecondsPerBatch => batch.seconds_per_million(),
@@ -197,7 +197,7 @@ fn nothing_known(kind: PictureKind, across: Across) -> &'static str {
 }
 
 /// What the vertical axis counts, and its title.
-fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, String) {
+pub(super) fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, String) {
     match kind {
         PictureKind::SecondsPerBatch => match sizes.first() {
             Some(rows) if sizes.len() == 1 => {
@@ -214,7 +214,7 @@ fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, String) {
 }
 
 /// The sizes of all batches. More than one and seconds per batch cannot be compared.
-fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
+pub(super) fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
     let curves = cells.iter().flat_map(|cell| &cell.curves);
     curves.flat_map(|curve| &curve.samples).map(|sample| sample.rows).collect()
 }
@@ -323,7 +323,7 @@ fn guides(input: &Input, cells: &[Cell<'_>], known: &[Vec<BatchFigures>], across
 }
 
 /// Signs where repeats of a cell were ended early or resumed.
-fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
+pub(super) fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for curve in &cell.curves {
         for sample in curve.samples.iter().filter(|sample| sample.has_note("resumed")) {
