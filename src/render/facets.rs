@@ -91,7 +91,7 @@ const HEADING: f64 = 24.0;
 /// Height of a line of the legend.
 const LINE: f64 = 19.0;
 /// A plot narrower or lower than this cannot be read.
-const LEAST: (f64, f64) = (90.0, 60.0);
+const LEAST: (f64, f64) = (70.0, 36.0);
 
 /// Draws the plots on one page.
 ///
@@ -243,10 +243,10 @@ mod tests {
         assert_eq!(lines.len(), 12);
         let colour = |index: usize| lines[index].get("stroke").to_owned();
         assert!(colour(0) == colour(3) && colour(3) == colour(9) && colour(0) != colour(1));
-        // Four plots stand two by two; what is higher is higher by the same scale.
+        // Three plots stand in a row and the fourth below the first, by the same scale.
         let first = |index: usize| lines[index].points()[0];
-        assert_eq!(first(0).0, first(6).0);
-        assert!(first(3).0 > first(0).0 + 100.0 && first(6).1 > first(0).1 + 100.0);
+        assert_eq!(first(0).0, first(9).0);
+        assert!(first(3).0 > first(0).0 + 100.0 && first(6).0 > first(3).0 + 100.0 && first(9).1 > first(0).1 + 100.0);
         for line in &lines {
             assert!(line.points().iter().all(|&(x, y)| (0.0..=1200.0).contains(&x) && (0.0..=700.0).contains(&y)));
         }

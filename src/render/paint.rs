@@ -98,6 +98,7 @@ impl Painter<'_> {
             return;
         }
         page.layer(&Group { class: "guides", dash: &[3.0, 3.0], ..Group::default() }, |layer| {
+            let mut written = f64::MIN;
             for &(from, to, text) in &guides {
                 if to - from > 1.0 {
                     layer.rectangle((from, place.top), (to, place.bottom), theme.muted.mix(0.08));
@@ -106,7 +107,12 @@ impl Painter<'_> {
                 let wide = width(text, SMALL_SIZE);
                 let (x, side) =
                     if to + 6.0 + wide < place.right { (to + 5.0, Side::Start) } else { (from - 5.0, Side::End) };
-                layer.text(text, (x, place.top - 1.0), side, self.font(SMALL_SIZE, theme.muted));
+                // Words that would lie on others are left out; the line stays.
+                let begin = if side == Side::Start { x } else { x - wide };
+                if begin > written {
+                    layer.text(text, (x, place.top - 1.0), side, self.font(SMALL_SIZE, theme.muted));
+                    written = begin + wide + 8.0;
+                }
             }
         });
     }

@@ -166,7 +166,7 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
         .map(|(((cell, known), name), look)| Series { name, look, ..drawing.series(cell, known) })
         .collect();
     if options.facet.is_none() && kind != PictureKind::InsideBatches {
-        spec.guides = guides(input, &cells, &known, options.across);
+        spec.guides = guides(input, &cells, &known, &short_names(&named), options.across);
     }
     if series.iter().all(|one| one.points.iter().all(|point| point.y.is_nan() || point.x.is_nan()))
         && !series.is_empty()
@@ -290,36 +290,41 @@ impl Drawing<'_> {
 const GUIDES: usize = 4;
 
 /// Where tables pass their caches, as far as sizes are known: thin lines, or a stretch where there would be too many.
-fn guides(input: &Input, cells: &[Cell<'_>], known: &[Vec<BatchFigures>], across: Across) -> Vec<Guide> {
-    let mut found: Vec<(f64, u64)> = cells
+fn guides(
+    input: &Input,
+    cells: &[Cell<'_>],
+    known: &[Vec<BatchFigures>],
+    names: &[String],
+    across: Across,
+) -> Vec<Guide> {
+    let mut found: Vec<(f64, u64, &String)> = cells
         .iter()
         .zip(known)
-        .filter_map(|(cell, known)| {
+        .zip(names)
+        .filter_map(|((cell, known), name)| {
             let curve = cell.curves.first()?;
             let run = input.runs.iter().find(|run| run.label == curve.run)?;
             let bytes = cache_bytes(run.record.as_ref()?, input.record_of(curve)?)?;
             let rows = rows_at_bytes(known, bytes as f64)?;
-            Some((if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? }, bytes))
+            let x = if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? };
+            Some((x, bytes, name))
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (Some(first), Some(last)) = (found.first().copied(), found.last().copied()) else { return Vec::new() };
     let near = (last.0 * 0.02).max(f64::MIN_POSITIVE);
-    let text = |bytes: u64| format!("table passes its cache ({})", human_bytes(bytes));
-    let mut groups: Vec<Guide> = Vec::new();
-    for (x, bytes) in found {
-        match groups.last_mut() {
-            Some(group) if x - group.from <= near => group.to = x,
-            _ => groups.push(Guide { from: x, to: x, text: text(bytes) }),
-        }
-    }
-    // Close together they are one line, and several have the words only once.
-    groups.iter_mut().for_each(|group| group.to = group.from);
+    // Close together they are one line.
+    let groups: Vec<&[(f64, u64, &String)]> = found.chunk_by(|a, b| b.0 - a.0 <= near).collect();
     if groups.len() > GUIDES {
         return vec![Guide { from: first.0, to: last.0, text: "tables pass their caches".into() }];
     }
-    groups.iter_mut().rev().skip(1).for_each(|group| group.text.clear());
-    groups
+    let text = |group: &[(f64, u64, &String)]| match (groups.len(), group) {
+        (1, [(_, bytes, _), ..]) => format!("table passes its cache ({})", human_bytes(*bytes)),
+        (_, [(_, _, name)]) => format!("{name} passes its cache"),
+        (_, [(_, _, name), rest @ ..]) => format!("{name} and {} more pass their caches", rest.len()),
+        (_, []) => String::new(),
+    };
+    groups.iter().map(|group| Guide { from: group[0].0, to: group[0].0, text: text(group) }).collect()
 }
 
 /// Signs where repeats of a cell were ended early or resumed.
@@ -405,6 +410,8 @@ mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
     use crate::record::Sample;
+    use crate::render::input::LoadedRun;
+    use crate::render::test_support::{elements, of, run_record, texts};
 
     /// Seconds for 100,000 rows each, measured for this project: InnoDB of MariaDB 10.11 with a buffer pool of 64 MiB
     /// and random keys. A plateau, a cliff between 300,000 and 500,000 rows, a higher level.
@@ -466,6 +473,80 @@ mod tests {
         let text = svg(PictureKind::SecondsPerBatch, all);
         assert_eq!(text.matches("<g class=\"curve\">").count(), 1);
         assert!(text.contains("median of 3 repeats"));
+    }
+
+    /// One curve with sizes, in a run whose plan names a cache of 9,000,000 bytes; it was stopped at its end.
+    fn with_cache() -> Input {
+        let mut samples = samples("u", "uuid4", 1, 100_000, &INNODB_UUID);
+        for sample in &mut samples {
+            sample.data_bytes = Some(sample.batch * 2_000_000);
+        }
+        let mut record = run_record(&["u"]);
+        record.plan = serde_json::json!({ "curves": [{ "cell": {
+            "engine_entry": { "cache": { "variable": "pool" } }, "cache_bytes": 1,
+        } }] });
+        record.curves[0].variables.insert("pool".into(), "9000000".into());
+        record.curves[0].outcome = Outcome::Stopped { rule: "--min-rate".into(), figures: "f".into() };
+        let run = LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) };
+        Input { runs: vec![run], ..input(samples) }
+    }
+
+    #[test]
+    fn the_size_where_the_table_passes_its_cache_has_a_line_at_its_place() {
+        let input = with_cache();
+        // 9,000,000 bytes are reached in the middle of batch 5: at 450,000 of 1,500,000 rows, and at 9/30 of the bytes.
+        let elapsed = |batches: usize| INNODB_UUID[..batches].iter().sum::<f64>();
+        let share = (elapsed(4) + elapsed(5)) / 2.0 / elapsed(15);
+        for (across, part) in [(Across::Rows, 0.3), (Across::Bytes, 0.3), (Across::Seconds, share)] {
+            let options = PictureOptions { across, ..PictureOptions::default() };
+            let found = elements(&picture(PictureKind::SecondsPerBatch, &input, &options).unwrap().svg);
+            let line = of(&found, "guides", "polyline")[0].points();
+            let grid = of(&found, "frame", "polyline")[0].points();
+            let expected = grid[0].0 + part * (grid[1].0 - grid[0].0);
+            assert!((line[0].0 - expected).abs() < 0.2, "{across:?} {line:?} {expected}");
+            assert_eq!(texts(&found, "guides"), ["table passes its cache (8.6 MiB)"]);
+            // The sign of the stop stands at the end of the line, whatever the axis.
+            let end = *of(&found, "curve", "polyline")[0].points().last().unwrap();
+            let ring = of(&found, "markers", "circle").into_iter().find(|one| one.get("fill") == "none").unwrap();
+            let pixel = |name: &str| ring.get(name).parse::<f64>().unwrap() / 10.0;
+            assert_eq!((pixel("cx"), pixel("cy")), end, "{across:?}");
+        }
+    }
+
+    #[test]
+    fn latency_has_its_median_and_its_longest_lightly_beside_it() {
+        let mut all = samples("u", "uuid4", 1, 100_000, &[1.0; 9]);
+        for sample in &mut all {
+            (sample.p50_us, sample.p99_us, sample.max_us) = (Some(1000), Some(2000), Some(4000));
+        }
+        let found = elements(&svg(PictureKind::Latency, all));
+        let height = |group: &str, index: usize| of(&found, group, "polyline")[index].points()[0].1;
+        let (median, p99, longest) = (height("repeats", 0), height("curve", 0), height("repeats", 1));
+        assert!(longest < p99 && p99 < median, "{longest} {p99} {median}");
+        let nothing =
+            picture(PictureKind::Latency, &input(samples("u", "k", 1, 10, &[1.0])), &PictureOptions::default());
+        assert!(nothing.unwrap_err().to_string().contains("no batch has a statement latency"));
+    }
+
+    #[test]
+    fn a_smoothed_line_has_its_batches_as_dots() {
+        let options = PictureOptions { smooth: Some(3), ..PictureOptions::default() };
+        let all = samples("u", "uuid4", 1, 100_000, &[1.0, 1.0, 9.0, 1.0, 1.0]);
+        let found = elements(&picture(PictureKind::SecondsPerBatch, &input(all), &options).unwrap().svg);
+        assert_eq!(of(&found, "repeats", "circle").len(), 5);
+        let points = of(&found, "curve", "polyline")[0].points();
+        assert!(points.iter().all(|point| point.1 == points[0].1), "{points:?}");
+    }
+
+    #[test]
+    fn pictures_have_the_colours_of_their_theme() {
+        let options = PictureOptions { theme: Theme::dark(), ..PictureOptions::default() };
+        let all = input(samples("u", "uuid4", 1, 100_000, &[1.0; 5]));
+        let dark = picture(PictureKind::SecondsPerBatch, &all, &options).unwrap();
+        assert!(dark.svg.contains("fill=\"#14171A\"") && !dark.svg.contains("#FFFFFF"));
+        let png = tiny_skia::Pixmap::decode_png(&dark.png().unwrap()).unwrap();
+        let corner = png.pixel(2, 2).unwrap();
+        assert_eq!((corner.red(), corner.green(), corner.blue()), (0x14, 0x17, 0x1A));
     }
 
     #[test]

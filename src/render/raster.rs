@@ -194,7 +194,8 @@ mod tests {
         assert_eq!(colour_at(&found, 60, 40), (0, 0, 200, 255));
         assert_eq!(colour_at(&found, 80, 15), (200, 0, 0, 255));
         assert_eq!(colour_at(&found, 60, 15), (255, 255, 255, 255), "a ring is empty inside");
-        assert_eq!(colour_at(&found, 66, 15), (0, 0, 200, 255));
+        let ring = colour_at(&found, 66, 15);
+        assert!(ring.0 < 40 && ring.2 > 190, "{ring:?}");
     }
 
     #[test]

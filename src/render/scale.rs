@@ -203,7 +203,15 @@ fn decimals(value: f64, step: f64) -> String {
     } else if places == 0 && (0.0..1e15).contains(&value) {
         units::grouped(value.round() as u64)
     } else {
-        format!("{value:.places$}")
+        let text = format!("{value:.places$}");
+        match text.split_once('.') {
+            // Five digits and more are read in groups.
+            Some((whole, fraction)) if whole.len() > 4 => match whole.parse() {
+                Ok(whole) => format!("{}.{fraction}", units::grouped(whole)),
+                Err(_) => text,
+            },
+            _ => text,
+        }
     }
 }
 

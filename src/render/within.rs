@@ -11,7 +11,7 @@ use crate::record::detail::{self, SecondLine};
 
 /// Points of a curve in a picture: more would be several to a pixel.
 const POINTS: usize = 1500;
-/// The last second of a batch is a part of one; a shorter part says nothing.
+/// The last second of a batch is a part of one; a shorter part says nothing, unless it is all of the batch.
 const SHORTEST_PART: f64 = 0.2;
 
 /// The seconds of all curves, by run and curve.
@@ -49,7 +49,7 @@ pub fn points(curve: &Curve, figures: &[BatchFigures], across: Across, lines: &[
         for line in lines {
             rows += line.rows;
             let long = (sample.seconds - (line.second as f64 - 1.0)).clamp(0.0, 1.0);
-            if long >= SHORTEST_PART
+            if (long >= SHORTEST_PART || line.second == 1)
                 && let Some(x) = place_at(figures, across, rows as f64)
             {
                 points.push(Point { batch: sample.batch, x, y: line.rows as f64 / long });

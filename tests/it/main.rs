@@ -3,12 +3,14 @@
 // clippy.toml allows it inside #[test] functions only, and what they share is as much of a test.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod browser;
 mod care;
 mod cli;
 mod fake;
 mod mariadb;
 mod mysql;
 mod observe;
+mod pictures;
 mod plans;
 mod resume;
 mod scratch;

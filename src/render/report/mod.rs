@@ -110,7 +110,8 @@ fn default_title(input: &Input) -> String {
         more => format!("{more} {many}"),
     };
     let engines = words(distinct(|curve| &curve.labels.engine), "engines");
-    let keys = words(distinct(|curve| &curve.labels.key), "keys");
+    // The storage that goes without saying is not said.
+    let keys = words(distinct(|curve| &curve.labels.key), "keys").replace(":char32", "");
     format!("Bulk inserts as the table grows: {engines} with {keys}")
 }
 

@@ -197,12 +197,13 @@
       }
       if (labelled) {
         ends.sort((a, b) => a.y - b.y);
+        // Down so far that none lies on the one before it, and up again where that leaves the plot.
         let last = -99;
-        const wanted = ends.map((p) => (last = Math.max(p.y, last + 15)));
-        const over = Math.max(0, last - bottom);
+        const heights = ends.map((p) => (last = Math.max(p.y, last + 15)));
+        last = bottom + 15;
+        for (let i = heights.length - 1; i >= 0; i--) last = heights[i] = Math.min(heights[i], last - 15);
         ends.forEach((p, i) => {
-          let at = wanted[i] - over;
-          for (let j = i; j < ends.length; j++) at = Math.min(at, wanted[j] - (j - i) * 15);
+          const at = heights[i];
           const room = Math.floor((names - 22) / 7.3), name = p.curve.name;
           const label = svg("text", { x: right + 16, y: at + 4, class: "label" }, holder);
           label.textContent = name.length > room ? name.slice(0, Math.ceil(room / 2) - 1) + "…" + name.slice(name.length - Math.floor(room / 2)) : name;
