@@ -12,7 +12,7 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, RGBAColor, RGBColor, ShapeStyle, TextStyle};
 
-use super::text::printable;
+use super::text::{fitted_columns, printable};
 
 /// Units of drawing in one pixel.
 const UNITS: f64 = 10.0;
@@ -24,6 +24,9 @@ const PLOTTERS_FONT_FACTOR: f64 = 1.24;
 const PLOTTERS_BASELINE: f64 = 0.76;
 /// Where the baseline of text stands below the middle of its digits, in parts of the font size.
 pub const BASELINE: f64 = 0.34;
+
+/// Letters of a tooltip: more would stand nowhere.
+const LONGEST_TITLE: usize = 300;
 
 /// A point in pixels, from the upper left corner.
 pub type At = (f64, f64);
@@ -142,14 +145,14 @@ pub struct Page {
 impl Page {
     /// An empty page of this many pixels.
     pub fn new(width: u32, height: u32, title: &str) -> Self {
-        Self { width, height, title: title.to_owned(), layers: Vec::new() }
+        Self { width, height, title: fitted_columns(title, LONGEST_TITLE), layers: Vec::new() }
     }
 
     /// Draws one layer over what is there.
     pub fn layer(&mut self, group: &Group<'_>, draw: impl FnOnce(&mut Layer)) {
         let mut layer = Layer {
             class: group.class.to_owned(),
-            title: group.title.map(str::to_owned),
+            title: group.title.map(|title| fitted_columns(title, LONGEST_TITLE)),
             dash: group.dash.to_vec(),
             shapes: Vec::new(),
         };

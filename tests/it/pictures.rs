@@ -138,7 +138,7 @@ fn thirty_four_billion_rows_have_their_axis() {
     write(home.path(), &[("uuid4", 33_999, 1_000_000, vec![5.0, 5.2, 5.1, 5.3])]);
     good(home.path(), &["plot", BATCHES_FILE, "-o", "p.svg"]);
     let svg = std::fs::read_to_string(home.path().join("p.svg")).unwrap();
-    assert!(svg.contains("rows in the table (millions)") && svg.contains("\n34,000.0\n"), "{svg}");
+    assert!(svg.contains("rows in the table (billions)") && svg.contains("\n34.0000\n"), "{svg}");
     let report = good(home.path(), &["report", BATCHES_FILE]);
     assert!(std::fs::read_to_string(home.path().join(report.trim())).unwrap().contains(">34.002G<"));
 }

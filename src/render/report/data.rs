@@ -65,7 +65,7 @@ pub fn json(input: &Input) -> String {
         .zip(short_names(&named))
         .zip(looks(&named))
         .map(|((cell, name), look)| {
-            let mut curve = json!({ "name": name, "family": look.family, "dash": look.dash, "marker": look.marker });
+            let mut curve = json!({ "name": crate::render::text::fitted_columns(&name, 300), "family": look.family, "dash": look.dash, "marker": look.marker });
             let all = figures(input, &cell.curves);
             let kept = thinned(&all);
             let list = |of: &dyn Fn(&BatchFigures) -> Value| kept.iter().map(|batch| of(batch)).collect::<Vec<_>>();

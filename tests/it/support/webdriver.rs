@@ -35,7 +35,9 @@ impl Browser {
         let port = lines
             .by_ref()
             .map_while(Result::ok)
-            .find_map(|line| line.split("on port ").nth(1)?.trim_end_matches('.').parse().ok())
+            .filter_map(|line| line.split("on port ").nth(1)?.trim_end_matches('.').parse().ok())
+            // The first line repeats what was asked for: any.
+            .find(|&port| port != 0)
             .expect("chromedriver says its port");
         // It may write more, and must not wait for a reader.
         std::thread::spawn(move || lines.for_each(drop));
