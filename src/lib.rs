@@ -21,7 +21,7 @@
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
 //!   the samples. It knows nothing above it.
 //! - [`analyse`]: pure functions of stored samples: baseline, curves and cells. No file, clock or database.
-//! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
+//! - [`render`]: tables, pictures (SVG and PNG) and the report from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 //! - [`error`]: what ends a command, with its exit code.
 

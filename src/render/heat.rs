@@ -43,7 +43,8 @@ pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Pictur
     if best <= 0.0 {
         return Err(PlotError::Nothing { why: "there are no measured batches".into() });
     }
-    let words: Vec<String> = settings.iter().map(|(name, _)| name.clone()).collect();
+    let named: Vec<Named<'_>> = settings.iter().map(|(labels, run)| Named { labels, repeat: None, run }).collect();
+    let words: Vec<String> = short_names(&named).iter().map(|name| name.trim().to_owned()).collect();
     // Settings as columns while their names fit above them, otherwise as rows.
     let grid =
         Grid::new(spec, &engines, &words).ok_or(PlotError::TooSmall { width: spec.width, height: spec.height })?;
@@ -55,7 +56,7 @@ pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Pictur
     page.layer(&Group { class: "frame", ..Group::default() }, |layer| frame(layer, spec, &grid, best, unmeasured));
     for (cell, found) in cells.iter().zip(&fields) {
         let engine = engines.iter().position(|engine| *engine == cell.labels.engine);
-        let setting = settings.iter().position(|(_, members)| members.contains(&key_of(cell)));
+        let setting = settings.iter().position(|setting| *setting == setting_of(cell));
         let (Some(engine), Some(setting), Some(found)) = (engine, setting, found) else { continue };
         let title = format!(
             "{} {}: {}/s at {} rows",
@@ -71,34 +72,27 @@ pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Pictur
     Picture::new(page, Vec::new())
 }
 
-type Key<'a> = (Labels, &'a str);
+/// A setting: every label but the engine and what follows from it, and the run.
+type Setting<'a> = (Labels, &'a str);
 
-fn key_of<'a>(cell: &Cell<'a>) -> Key<'a> {
-    (Labels { engine: String::new(), ..rest(cell.labels) }, cell.run)
+fn setting_of<'a>(cell: &Cell<'a>) -> Setting<'a> {
+    // What the flush setting is called in force differs from engine to engine.
+    (Labels { engine: String::new(), flush_in_force: String::new(), ..cell.labels.clone() }, cell.run)
 }
 
-/// The labels without what follows from the engine, so that the same setting of two engines is one column.
-fn rest(labels: &Labels) -> Labels {
-    Labels { flush_in_force: String::new(), target: labels.target.clone(), ..labels.clone() }
-}
-
-/// The engines, and the settings with their names, in order of appearance.
-fn sides<'a>(cells: &[Cell<'a>]) -> (Vec<String>, Vec<(String, Vec<Key<'a>>)>) {
-    let mut engines: Vec<String> = Vec::new();
-    let mut keys: Vec<Key<'a>> = Vec::new();
+/// The engines and the settings, in order of appearance.
+fn sides<'a>(cells: &[Cell<'a>]) -> (Vec<String>, Vec<Setting<'a>>) {
+    let (mut engines, mut settings) = (Vec::new(), Vec::new());
     for cell in cells {
         if !engines.contains(&cell.labels.engine) {
             engines.push(cell.labels.engine.clone());
         }
-        let key = key_of(cell);
-        if !keys.contains(&key) {
-            keys.push(key);
+        let setting = setting_of(cell);
+        if !settings.contains(&setting) {
+            settings.push(setting);
         }
     }
-    let named: Vec<Named<'_>> = keys.iter().map(|(labels, run)| Named { labels, repeat: None, run }).collect();
-    let names = short_names(&named);
-    let settings = names.into_iter().map(|name| name.trim().to_owned()).zip(keys.into_iter().map(|key| vec![key]));
-    (engines, settings.collect())
+    (engines, settings)
 }
 
 /// The end of the curve, the median of its repeats.
@@ -225,7 +219,7 @@ fn paint(layer: &mut Layer, spec: &PlotSpec, grid: &Grid, at: (usize, usize), fi
     let (left, top) = (grid.left + column as f64 * grid.wide, grid.top + row as f64 * grid.high);
     layer.rectangle((left, top), (left + grid.wide, top + grid.high), spec.theme.background.to_rgba());
     layer.rectangle((left + 1.5, top + 1.5), (left + grid.wide - 1.5, top + grid.high - 1.5), colour.to_rgba());
-    let ink = if step < 3 { RGBColor(255, 255, 255) } else { RGBColor(0x1F, 0x23, 0x28) };
+    let ink = if step < 2 { RGBColor(255, 255, 255) } else { RGBColor(0x1F, 0x23, 0x28) };
     let middle = (left + grid.wide / 2.0, top + grid.high / 2.0);
     let font = |size: f64, bold: bool| Font { size, bold, colour: ink };
     let percent = if share >= 0.095 { format!("{:.0}%", share * 100.0) } else { format!("{:.1}%", share * 100.0) };

@@ -14,6 +14,8 @@ const LINE_WIDTH: f64 = 2.2;
 const MARKER_SPACING: f64 = 14.0;
 /// A curve of no more points than this shows each, if they are at least half as far apart.
 const FEW_POINTS: usize = 20;
+/// Beyond so many curves each has fewer markers.
+const MANY_CURVES: f64 = 10.0;
 /// So many points beyond the axis have their values beside them; more would hide each other, and the notes list them.
 const FEW_VALUES: usize = 4;
 /// Then one is drawn about every so many pixels.
@@ -219,7 +221,9 @@ impl Painter<'_> {
         let spacing = (last.0 - first.0) / (points.len() as f64 - 1.0).max(1.0);
         let needed = if points.len() <= FEW_POINTS { MARKER_SPACING / 2.0 } else { MARKER_SPACING };
         let dense = spacing < needed;
-        let every = if dense { ((SPARSE_MARKERS / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
+        // The markers of very many curves would cover each other's lines.
+        let sparse = SPARSE_MARKERS * (self.series.len() as f64 / MANY_CURVES).max(1.0);
+        let every = if dense { ((sparse / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
         let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
         // A smoothed line has its batches as dots already: its marker stands at its end only.
         let (shift, every) = if one.raw.is_empty() { (shift, every) } else { (points.len() - 1, 1) };
@@ -339,7 +343,7 @@ impl Painter<'_> {
             let to = if has_swatch { entry.left - 10.0 - SWATCH } else { entry.left - 5.0 };
             layer.line(&[(end.0 + 7.0, end.1), (to, entry.y)], colour.mix(0.6), 1.0);
         }
-        layer.text(&entry.name, (entry.left, entry.y), Side::Start, self.font(TEXT_SIZE, theme.ink));
+        layer.text(&entry.name, (entry.left, entry.y), Side::Start, self.font(self.layout.name_size, theme.ink));
         let mut y = entry.y + 16.0;
         for (kind, text) in &entry.marks {
             // At the end of its line the sign is already there.

@@ -88,11 +88,14 @@ pub fn sentences(input: &Input) -> Vec<String> {
     }
     let short = measured.len() - falling.len() - holding.len();
     if short > 0 {
-        out.push(format!("{short} curves are too short to judge."));
+        out.push(match short {
+            1 => "1 curve is too short to judge.".into(),
+            more => format!("{more} curves are too short to judge."),
+        });
     }
     if measured.len() > 1
         && let Some((_, name, speeds)) =
-            measured.iter().max_by(|a, b| a.2.last.unwrap_or(0.0).total_cmp(&b.2.last.unwrap_or(0.0)))
+            measured.iter().rev().max_by(|a, b| a.2.last.unwrap_or(0.0).total_cmp(&b.2.last.unwrap_or(0.0)))
         && let Some(last) = speeds.last
     {
         out.push(format!("Fastest at its end: {name}, {} rows/s.", human_rate(last)));
@@ -157,8 +160,8 @@ mod tests {
             [
                 "uuid4 falls 10.0x: from 100k to 10.0k rows/s at 1M rows; slower for good from 500k rows on.",
                 "autoinc holds: 100k rows/s at 1M rows, as at the start.",
-                "1 curves are too short to judge.",
-                "Fastest at its end: uuid7, 100k rows/s.",
+                "1 curve is too short to judge.",
+                "Fastest at its end: autoinc, 100k rows/s.",
             ]
         );
     }

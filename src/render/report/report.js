@@ -170,10 +170,10 @@
         });
         // Where a batch is missing the line is broken.
         let path = "";
-        points.forEach((p, i) => { path += (i && p.batch - points[i - 1].batch <= 1 ? "L" : "M") + p.x.toFixed(1) + "," + p.y.toFixed(1); });
-        svg("path", { d: path, fill: "none", stroke: colour(curve), "stroke-width": 2, "stroke-dasharray": DASHES[curve.dash], "stroke-linejoin": "round" }, group);
+        points.forEach((p, i) => { path += (i && (curve.thinned || p.batch - points[i - 1].batch <= 1) ? "L" : "M") + p.x.toFixed(1) + "," + p.y.toFixed(1); });
+        svg("path", { d: path, fill: "none", stroke: colour(curve), "stroke-width": shown.length > 12 ? 1.4 : 2, "stroke-dasharray": DASHES[curve.dash], "stroke-linejoin": "round" }, group);
         const spacing = points.length > 1 ? (points[points.length - 1].x - points[0].x) / (points.length - 1) : 99;
-        const every = spacing < 12 ? Math.ceil(64 / Math.max(spacing, .05)) : 1;
+        const every = spacing < 12 ? Math.ceil((64 * Math.max(1, shown.length / 10)) / Math.max(spacing, .05)) : 1;
         points.forEach((p, i) => {
           if (i % every === 0 || points.length === 1) marker(curve.marker, p.x, p.y, 3.6, colour(curve), group);
           if (!state.log && p.value > y.max) {
@@ -267,6 +267,9 @@
   // ------------------------------------------------------------------------------------------------ controls
 
   const redraw = () => charts.forEach((chart) => chart.draw());
+  const spotlight = (name) => document.querySelectorAll(".curve").forEach((group) => {
+    group.style.opacity = name === null || group.dataset.name === name ? "" : ".15";
+  });
   const legend = document.getElementById("legend");
   data.curves.forEach((curve, index) => {
     const button = document.createElement("button");
@@ -281,6 +284,9 @@
       button.setAttribute("aria-pressed", String(!state.hidden.has(index)));
       redraw();
     });
+    // Among many curves the one that is pointed at stands out.
+    for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => spotlight(curve.name));
+    for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => spotlight(null));
     legend.appendChild(document.createElement("li")).appendChild(button);
   });
   const all = document.getElementById("all");
