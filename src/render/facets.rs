@@ -91,7 +91,7 @@ const HEADING: f64 = 24.0;
 /// Height of a line of the legend.
 const LINE: f64 = 19.0;
 /// A plot narrower or lower than this cannot be read.
-const LEAST: (f64, f64) = (70.0, 36.0);
+const LEAST: (f64, f64) = (70.0, 30.0);
 
 /// Draws the plots on one page.
 ///
