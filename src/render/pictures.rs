@@ -155,7 +155,10 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
     }
     (spec.quantity, spec.y_title) = vertical(kind, &sizes);
     let mut problems = Vec::new();
-    let seconds = (kind == PictureKind::InsideBatches).then(|| within::load(input, &mut problems)).unwrap_or_default();
+    let seconds = match kind {
+        PictureKind::InsideBatches => within::load(input, &mut problems),
+        _ => within::Seconds::new(),
+    };
     let drawing = Drawing { kind, input, options, per_batch: sizes.len() == 1, seconds };
     let known: Vec<Vec<BatchFigures>> = cells.iter().map(|cell| figures(input, &cell.curves)).collect();
     let series: Vec<Series> = cells

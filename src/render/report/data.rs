@@ -68,7 +68,7 @@ pub fn json(input: &Input) -> String {
             let mut curve = json!({ "name": crate::render::text::fitted_columns(&name, 300), "family": look.family, "dash": look.dash, "marker": look.marker });
             let all = figures(input, &cell.curves);
             let kept = thinned(&all);
-            let list = |of: &dyn Fn(&BatchFigures) -> Value| kept.iter().map(|batch| of(batch)).collect::<Vec<_>>();
+            let list = |of: &dyn Fn(&BatchFigures) -> Value| kept.iter().map(of).collect::<Vec<_>>();
             // Otherwise a missing batch breaks the line.
             curve["thinned"] = (kept.len() < all.len()).into();
             curve["batch"] = list(&|batch| batch.batch.into()).into();

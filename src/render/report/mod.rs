@@ -133,9 +133,9 @@ fn head(out: &mut String, input: &Input, title: &str) {
     parts.push(format!("{measured} curves, {} batches", grouped(batches as u64)));
     parts.extend(records(input).next().map(|record| record.started_at.chars().take(10).collect::<String>()));
     parts.retain(|part| !part.is_empty());
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<header><div><h1>{}</h1><p class=\"sub\">{}</p></div><button type=\"button\" id=\"theme\">Light or dark</button></header>\n",
+        "<header><div><h1>{}</h1><p class=\"sub\">{}</p></div><button type=\"button\" id=\"theme\">Light or dark</button></header>",
         escaped(title),
         escaped(&parts.join(" · "))
     );
