@@ -22,7 +22,7 @@
 //!   the samples, [`record::foreign`] reads files of other programs as samples. It knows nothing above it.
 //! - [`analyse`]: pure functions of stored samples: baseline, curves and cells; shapes, cliffs and what moved with them; comparison;
 //!   forecast. No file, clock or database.
-//! - [`render`]: tables and pictures from stored files, and progress; it does not know that a database exists.
+//! - [`render`]: tables, pictures (SVG and PNG) and the report from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 //! - [`error`]: what ends a command, with its exit code.
 

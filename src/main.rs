@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
 use rowcliff::commands::{
-    Output, check, clean, cliffs, compare, engines, forecast, plot, restore, resume, run, show, status,
+    Output, check, clean, cliffs, compare, engines, forecast, plot, report, restore, resume, run, show, status,
 };
 use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(args),
         Command::Show(args) => show::run(args),
         Command::Plot(args) => plot::run(args),
+        Command::Report(args) => report::run(args),
         Command::Cliffs(args) => cliffs::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Forecast(args) => forecast::run(args),

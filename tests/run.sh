@@ -62,7 +62,7 @@ integration=''
 for name in "${areas[@]}"; do
     case $name in
     unit | slurm) ;;
-    cli | fake | plans | reading | sqlite) integration=1 ;;
+    browser | cli | fake | pictures | plans | reading | sqlite) integration=1 ;;
     *) integration=1 servers=1 ;;
     esac
 done
@@ -166,6 +166,28 @@ if [[ $servers ]]; then
     if [[ ${ROWCLIFF_TEST_MYSQL_SOCKET-} || " $* " == *mysql* ]]; then require+=,mysql; fi
     export ROWCLIFF_TEST_REQUIRE=$require
     row servers "$(seconds_since "$start")" - - -
+fi
+
+# A browser for the report: Debian's, installed where that can be done. Without one its tests are left out, and that is said.
+browser_install() {
+    if ! { command -v chromium && command -v chromedriver; } >/dev/null; then
+        if ((EUID)) || ! command -v apt-get >/dev/null; then return 1; fi
+        run "$scratch/browser" env DEBIAN_FRONTEND=noninteractive bash -c \
+            'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver' || return 1
+    fi
+    ROWCLIFF_TEST_CHROMIUM=$(command -v chromium) && ROWCLIFF_TEST_CHROMEDRIVER=$(command -v chromedriver) || return 1
+    export ROWCLIFF_TEST_CHROMIUM ROWCLIFF_TEST_CHROMEDRIVER
+}
+
+unset ROWCLIFF_TEST_CHROMIUM ROWCLIFF_TEST_CHROMEDRIVER
+if among browser "${areas[@]}"; then
+    start=$EPOCHREALTIME
+    if ! browser_install; then
+        if [[ -e $scratch/browser ]]; then tail -n 3 -- "$scratch/browser"; fi
+        printf '!!! NO BROWSER COULD BE HAD (chromium and chromium-driver): THE REPORT WAS NOT TRIED IN ONE.\n'
+        skipped=$((skipped + 1))
+    fi
+    row chromium "$(seconds_since "$start")" - - -
 fi
 
 # The names of all integration tests: what an area should run is known before it runs.

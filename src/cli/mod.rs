@@ -6,6 +6,7 @@
 pub mod access;
 pub mod foreign;
 pub mod lifecycle;
+pub mod plot;
 pub mod reading;
 pub mod reckon;
 
@@ -17,6 +18,7 @@ use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use foreign::ForeignArgs;
 use lifecycle::{ResumeArgs, StatusArgs};
+use plot::{PlotArgs, ReportArgs};
 use reading::CliffsArgs;
 use reckon::{CompareArgs, ForecastArgs};
 
@@ -48,6 +50,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Draw the curves of one or several runs
     Plot(PlotArgs),
+    /// Write everything about one or several runs into one HTML file, to hand on
+    Report(ReportArgs),
     /// Say what shape each curve has, and whether it fell off a cliff
     Cliffs(CliffsArgs),
     /// Compare two runs cell by cell: exit 4 when the second is slower for certain
@@ -94,6 +98,9 @@ Exit codes: 0 done, 1 something failed, 2 wrong usage, 3 a stop rule ended a cur
 const COMPARE_CODES: &str = "\
 Exit codes: 0 no regression, 1 nothing could be compared, 2 wrong usage, 4 a regression: the whole interval of the speed ratio \
 lies below 1 - tolerance.";
+
+/// Batches after which the plots are drawn anew while a run goes on.
+pub const DEFAULT_PLOTS_EVERY: u32 = 10;
 
 /// The options of `check`.
 #[derive(Debug, Args)]
@@ -242,6 +249,10 @@ pub struct RunArgs {
     /// Go on with the run in --out when there is one, for schedulers that repeat a command
     #[arg(long = "continue", requires = "out")]
     pub go_on: bool,
+
+    /// Draw the plots anew every N batches while the run goes on; 0 draws them at its end only
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PLOTS_EVERY)]
+    pub plots_every: u32,
 
     /// Keep the tables of completed curves
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
@@ -455,26 +466,6 @@ pub struct ShowArgs {
     #[arg(long)]
     pub markdown: bool,
 
-    /// How files of other programs are read.
-    #[command(flatten)]
-    pub foreign: ForeignArgs,
-}
-
-/// The options of `plot`.
-#[derive(Debug, Args)]
-pub struct PlotArgs {
-    /// Directories of runs, or CSV files of other programs
-    #[arg(value_name = "RUN_DIR|CSV", required = true)]
-    pub runs: Vec<PathBuf>,
-    /// Directory for the pictures; the first run's own when it is left out
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Logarithmic vertical axis
-    #[arg(long)]
-    pub log: bool,
-    /// Title of the pictures
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
     /// How files of other programs are read.
     #[command(flatten)]
     pub foreign: ForeignArgs,

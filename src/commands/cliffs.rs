@@ -38,7 +38,8 @@ pub fn run(args: &CliffsArgs) -> Result<Output, Error> {
     Ok(Output { stdout, stderr, exit })
 }
 
-fn all_counted(input: &mut Input) -> AllCounted {
+/// The counters of every run there is. A file of them that cannot be read is a problem of the input, and no error.
+pub(super) fn all_counted(input: &mut Input) -> AllCounted {
     let mut all = AllCounted::new();
     for run in input.runs.iter().filter(|run| run.path.is_dir()) {
         match counted::counters(&run.path) {

@@ -7,6 +7,8 @@ pub mod compare;
 pub mod engines;
 pub mod forecast;
 pub mod plot;
+pub mod refresh;
+pub mod report;
 pub mod restore;
 pub mod resume;
 pub mod run;

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Output;
 use super::run::{Job, execute, style, with_cliff};
 use crate::analyse::cliffs::CLIFF_FACTOR;
+use crate::cli::DEFAULT_PLOTS_EVERY;
 use crate::cli::lifecycle::ResumeArgs;
 use crate::error::Error;
 use crate::plan::{Login, Place, Plan, Protection, Secret};
@@ -37,6 +38,7 @@ pub fn run(args: &ResumeArgs, command_line: &[String]) -> Result<Output, Error> 
         protection: &login.protection,
         start_again: args.start_again,
         command_line,
+        plots_every: DEFAULT_PLOTS_EVERY,
     };
     go_on(&args.run, &words, reporter.as_mut())
 }
@@ -53,6 +55,8 @@ pub struct Words<'a> {
     pub start_again: bool,
     /// As typed, secrets masked.
     pub command_line: &'a [String],
+    /// Batches after which the plots are drawn anew.
+    pub plots_every: u32,
 }
 
 /// Goes on with the run in `directory`, whose plan has been made sure of.
@@ -83,6 +87,7 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
         past: Some(past),
         reporter,
         command_line: words.command_line,
+        plots_every: words.plots_every,
     })
 }
 

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::plot::Pictures;
+use super::refresh::Refreshing;
 use super::{Output, resume};
 use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::{Progress, RunArgs};
@@ -40,6 +42,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
             protection: &resolved.protection,
             start_again: false,
             command_line,
+            plots_every: args.plots_every,
         };
         return resume::go_on(&out, &words, reporter.as_mut());
     }
@@ -51,6 +54,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         past: None,
         reporter: reporter.as_mut(),
         command_line,
+        plots_every: args.plots_every,
     })
 }
 
@@ -70,6 +74,8 @@ pub(super) struct Job<'a> {
     pub reporter: &'a mut dyn Reporter,
     /// As typed, secrets masked.
     pub command_line: &'a [String],
+    /// Batches after which the plots are drawn anew; 0: at the end only.
+    pub plots_every: u32,
 }
 
 /// Runs what there is to run, draws it, and says what came of it.
@@ -77,7 +83,7 @@ pub(super) struct Job<'a> {
 /// # Errors
 /// Nothing could be reached, or results could not be saved.
 pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
-    let Job { plan, secrets, protection, directory, past, reporter, command_line } = job;
+    let Job { plan, secrets, protection, directory, past, reporter, command_line, plots_every } = job;
     let interrupt = Interrupt::from_signals()
         .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
     let path = directory.path().to_owned();
@@ -94,6 +100,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
     let targets = registry::open(&opening)?;
     let mut environment = environment::observe(&data_directory(plan, &path));
     environment.encode_threads = Some(crate::rows::use_cores(environment.cgroup_cpu_cores) as u64);
+    let mut refreshing = Refreshing::new(reporter, &path, plots_every);
     let runner = Runner {
         plan,
         targets,
@@ -102,7 +109,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         interrupt,
         environment,
         directory,
-        reporter,
+        reporter: &mut refreshing,
         command_line: command_line.to_vec(),
         run_id: past.as_ref().map_or_else(crate::run::new_run_id, |past| past.record.run_id.clone()),
         past,
@@ -153,7 +160,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     let mut stderr = Vec::new();
     let mut has_cliff = false;
     match crate::render::input::load(&[directory.to_owned()]) {
-        Ok(input) => {
+        Ok(mut input) => {
             if compares_engines(plan) {
                 let text = crate::render::show::defaults_in_force(&summary.record);
                 stdout.push_str(&text);
@@ -170,12 +177,18 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
                 stdout.push('\n');
             }
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
-                match super::plot::draw_all(&input, directory, &PictureOptions::default()) {
+                match super::plot::draw_all(&input, &Pictures::usual(directory), &PictureOptions::default()) {
                     Ok(drawn) => {
                         drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display())))
                     }
                     Err(error) => stderr.push(error.to_string()),
                 }
+            }
+            let report = directory.join(super::report::REPORT_FILE);
+            let options = super::report::with_cliffs(&mut input);
+            match super::report::write(&input, &report, &options) {
+                Ok(()) => stdout.push_str(&format!("report   {}\n", report.display())),
+                Err(error) => stderr.push(error.to_string()),
             }
         }
         Err(error) => stderr.push(error.to_string()),

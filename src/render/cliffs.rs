@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::input::Input;
+use super::report::Section;
 use super::show::{curve_names, paragraph};
 use crate::analyse::control::{ControlVerdict, control_cost, control_verdict};
 use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart};
@@ -98,6 +99,20 @@ pub fn lines(judged: &[Judged<'_>]) -> String {
         }
     }
     out
+}
+
+/// The same with what moved with each cliff, for the report.
+pub fn section(judged: &[Judged<'_>]) -> Section {
+    let rows = judged.iter().map(|one| {
+        let mut moved: Vec<String> = one.evidence.iter().flatten().map(|found| found.sentence.clone()).collect();
+        moved.extend(one.control.as_ref().map(control_words));
+        vec![one.name.clone(), in_short(&one.reading), moved.join("; ")]
+    });
+    let mut paragraphs: Vec<String> = judged.iter().filter_map(|one| one.not_told_apart.clone()).collect();
+    paragraphs.dedup();
+    paragraphs.insert(0, "What moved with a fall is evidence, never proof, of its cause.".to_owned());
+    let header = ["curve", "reading", "what moved with it"].map(str::to_owned).to_vec();
+    Section { paragraphs, header, rows: rows.collect() }
 }
 
 /// Everything about every curve.

@@ -22,6 +22,8 @@ pub const SMALL_SIZE: f64 = 11.0;
 pub const SWATCH: f64 = 34.0;
 /// Height of a name.
 const LINE: f64 = 19.0;
+/// Height of a name where there are many.
+const CLOSE_LINE: f64 = 13.0;
 /// Height of a line below a name.
 pub const MARK_LINE: f64 = 15.0;
 /// Space between the plot and the names at the ends of lines, for the leaders.
@@ -56,6 +58,8 @@ pub struct Layout {
     pub entries: Vec<Entry>,
     /// Curves whose names have no room in the list.
     pub unnamed: usize,
+    /// Size of the names.
+    pub name_size: f64,
 }
 
 /// The name of a curve.
@@ -110,6 +114,7 @@ impl Layout {
             notes,
             entries: Vec::new(),
             unnamed: 0,
+            name_size: TEXT_SIZE,
         };
         let widest = page_width * 0.3;
         frame.with_names_at_ends(series, widest).unwrap_or_else(|| frame.with_list(series, widest))
@@ -126,7 +131,7 @@ impl Layout {
     pub fn pieces(&self, points: &[Point]) -> Vec<Vec<At>> {
         points
             .chunk_by(|a, b| b.batch.saturating_sub(a.batch) <= 1)
-            .map(|piece| piece.iter().filter_map(|point| self.at(*point)).collect())
+            .map(|piece| thinned(piece.iter().filter_map(|point| self.at(*point)).collect()))
             .collect()
     }
 
@@ -225,7 +230,11 @@ impl Layout {
             // A name matters more than why its curve stopped.
             entries.iter_mut().for_each(|entry| entry.marks.clear());
         }
-        let lines = (room / LINE) as usize;
+        // Many names stand closer, in smaller letters.
+        let closer = (entries.len() as f64) * LINE > room && entries.iter().all(|entry| entry.marks.is_empty());
+        let line = if closer { CLOSE_LINE } else { LINE };
+        layout.name_size = if closer { SMALL_SIZE } else { TEXT_SIZE };
+        let lines = (room / line) as usize;
         if entries.len() > lines {
             layout.unnamed = entries.len() - lines.saturating_sub(1);
             entries.truncate(lines.saturating_sub(1));
@@ -233,7 +242,7 @@ impl Layout {
         let mut y = layout.top;
         for entry in &mut entries {
             (entry.left, entry.y) = (names_left, y);
-            y += entry.height();
+            y += if closer { line } else { entry.height() };
         }
         layout.entries = entries;
         layout
@@ -252,6 +261,29 @@ impl Entry {
     fn height(&self) -> f64 {
         LINE + MARK_LINE * self.marks.len() as f64
     }
+}
+
+/// A line of more points than this has several to a pixel.
+const MANY_POINTS: usize = 4000;
+
+/// A line of very many points with the same looks and fewer points: of each quarter of a pixel the first point, the lowest, the highest
+/// and the last. So a document does not grow with the run.
+fn thinned(line: Vec<At>) -> Vec<At> {
+    if line.len() <= MANY_POINTS {
+        return line;
+    }
+    let column = |at: &At| (at.0 * 4.0).floor();
+    line.chunk_by(|a, b| column(a) == column(b))
+        .flat_map(|chunk| {
+            let extreme = |sign: f64| {
+                (0..chunk.len()).max_by(|&a, &b| (chunk[a].1 * sign).total_cmp(&(chunk[b].1 * sign))).unwrap_or(0)
+            };
+            let mut kept = vec![0, extreme(1.0), extreme(-1.0), chunk.len() - 1];
+            kept.sort_unstable();
+            kept.dedup();
+            kept.into_iter().map(|index| chunk[index])
+        })
+        .collect()
 }
 
 /// The width of a name and the lines below it, which have a sign of this width before them.

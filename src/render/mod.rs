@@ -6,19 +6,26 @@
 //! - [`input`]: the runs to show, read from their directories.
 //! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
-//! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`],
+//! - [`figures`]: what a picture shows of a batch; [`within`] of its seconds; [`cache`] how large the cache was.
+//! - [`facets`]: small multiples; [`heat`]: the table of end speeds as colours.
+//! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`], which is SVG and, by [`raster`], PNG;
 //!   [`text`] knows how wide words are.
+//! - [`report`]: everything of a run in one HTML file.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod cache;
 pub mod cliffs;
 pub mod columns;
 pub mod compare;
 pub mod counted;
 pub mod events;
 pub mod export;
+pub mod facets;
+pub mod figures;
 pub mod forecast;
+pub mod heat;
 pub mod input;
 pub mod layout;
 pub mod names;
@@ -27,9 +34,14 @@ pub mod palette;
 pub mod pictures;
 pub mod plot;
 pub mod progress;
+pub mod raster;
+pub mod report;
 pub mod scale;
 pub mod sheet;
 pub mod show;
 pub mod status;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod text;
+pub mod within;

@@ -4,7 +4,7 @@ use plotters::style::{Color, RGBAColor, RGBColor};
 
 use super::layout::{Entry, Layout, MARGIN, MARK_LINE, SMALL_SIZE, SUBTITLE_SIZE, SWATCH, TEXT_SIZE, TITLE_SIZE, Tie};
 use super::palette::{DASH_PATTERNS, DASHES, MARKERS};
-use super::plot::{Mark, MarkKind, PlotSpec, Point, Series};
+use super::plot::{Mark, MarkKind, PlotSpec, Point, Series, figure};
 use super::scale::Quantity;
 use super::sheet::{At, Font, Group, Layer, Page, Side};
 use super::text::{bold_width, fitted, width};
@@ -15,6 +15,10 @@ const LINE_WIDTH: f64 = 2.2;
 const MARKER_SPACING: f64 = 14.0;
 /// A curve of no more points than this shows each, if they are at least half as far apart.
 const FEW_POINTS: usize = 20;
+/// Beyond so many curves each has fewer markers.
+const MANY_CURVES: f64 = 10.0;
+/// So many points beyond the axis have their values beside them; more would hide each other, and the notes list them.
+const FEW_VALUES: usize = 4;
 /// Then one is drawn about every so many pixels.
 const SPARSE_MARKERS: f64 = 64.0;
 
@@ -22,8 +26,8 @@ const SPARSE_MARKERS: f64 = 64.0;
 pub struct Painter<'a> {
     /// What was asked for.
     pub spec: &'a PlotSpec,
-    /// Unit of the horizontal axis.
-    pub rows_unit: &'static str,
+    /// Title of the horizontal axis.
+    pub x_title: &'a str,
     /// The lines.
     pub series: &'a [Series],
     /// Where everything stands.
@@ -32,34 +36,88 @@ pub struct Painter<'a> {
 
 impl Painter<'_> {
     /// Draws everything.
-    ///
-    /// # Errors
-    /// What the drawing library says.
-    pub fn paint(&self) -> Result<String, String> {
-        let mut page = Page::new(self.spec.width, self.spec.height);
-        page.layer(&Group { class: "frame", ..Group::default() }, |layer| self.frame(layer))?;
-        for one in self.series.iter().filter(|one| one.repeats.len() > 1) {
-            page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one))?;
+    pub fn paint(&self) -> Page {
+        let mut page = Page::new(self.spec.width, self.spec.height, &self.spec.title);
+        page.layer(&Group { class: "frame", ..Group::default() }, |layer| {
+            self.sheet(layer);
+            self.axes(layer, true, true);
+            let middle = (self.layout.left + self.layout.right) / 2.0;
+            layer.text(
+                self.x_title,
+                (middle, self.layout.bottom + 40.0),
+                Side::Middle,
+                self.font(TEXT_SIZE, self.spec.theme.ink),
+            );
+        });
+        self.guides(&mut page);
+        self.curves(&mut page);
+        self.names(&mut page);
+        page
+    }
+
+    /// The curves with their markers and signs.
+    pub fn curves(&self, page: &mut Page) {
+        for one in self.series.iter().filter(|one| one.repeats.len() > 1 || !one.raw.is_empty()) {
+            page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one));
         }
         for one in self.series {
             let dash = DASH_PATTERNS[one.look.dash % DASHES];
             let group = Group { class: "curve", title: Some(&one.name), dash };
-            page.layer(&group, |layer| self.curve(layer, one))?;
+            page.layer(&group, |layer| self.curve(layer, one));
         }
         for (index, one) in self.series.iter().enumerate() {
             let group = Group { class: "markers", title: Some(&one.name), ..Group::default() };
-            page.layer(&group, |layer| self.markers(layer, index, one))?;
+            page.layer(&group, |layer| self.markers(layer, index, one));
         }
+    }
+
+    /// The names of the curves, where the layout has put them.
+    pub fn names(&self, page: &mut Page) {
         for entry in &self.layout.entries {
             let one = &self.series[entry.series];
             let dash = DASH_PATTERNS[one.look.dash % DASHES];
             if matches!(entry.tie, Tie::Swatch | Tie::Leader { swatch: true }) {
-                page.layer(&Group { class: "swatch", dash, ..Group::default() }, |layer| self.swatch(layer, entry))?;
+                page.layer(&Group { class: "swatch", dash, ..Group::default() }, |layer| self.swatch(layer, entry));
             }
             let group = Group { class: "name", title: Some(&one.name), ..Group::default() };
-            page.layer(&group, |layer| self.name(layer, entry))?;
+            page.layer(&group, |layer| self.name(layer, entry));
         }
-        Ok(page.finish(&self.spec.title))
+    }
+
+    /// Thin lines at places of the horizontal axis, the words beside their upper ends.
+    fn guides(&self, page: &mut Page) {
+        let (theme, place) = (&self.spec.theme, self.layout);
+        let across = |x: f64| {
+            let inside = x.is_finite() && (place.x.min..=place.x.max).contains(&x);
+            place.x.fraction(x).filter(|_| inside).map(|part| place.left + part * (place.right - place.left))
+        };
+        let guides: Vec<(f64, f64, &str)> = self
+            .spec
+            .guides
+            .iter()
+            .filter_map(|guide| Some((across(guide.from)?, across(guide.to)?, guide.text.as_str())))
+            .collect();
+        if guides.is_empty() {
+            return;
+        }
+        page.layer(&Group { class: "guides", dash: &[3.0, 3.0], ..Group::default() }, |layer| {
+            let mut written = f64::MIN;
+            for &(from, to, text) in &guides {
+                if to - from > 1.0 {
+                    layer.rectangle((from, place.top), (to, place.bottom), theme.muted.mix(0.08));
+                }
+                layer.line(&[(from, place.top - 4.0), (from, place.bottom)], theme.muted.mix(0.8), 1.0);
+                let wide = width(text, SMALL_SIZE);
+                let (x, side) =
+                    if to + 6.0 + wide < place.right { (to + 5.0, Side::Start) } else { (from - 5.0, Side::End) };
+                // Words that would lie on others are left out; the line stays.
+                let begin = if side == Side::Start { x } else { x - wide };
+                if begin > written {
+                    layer.text(text, (x, place.top - 1.0), side, self.font(SMALL_SIZE, theme.muted));
+                    written = begin + wide + 8.0;
+                }
+            }
+        });
     }
 
     fn font(&self, size: f64, colour: RGBColor) -> Font {
@@ -70,33 +128,12 @@ impl Painter<'_> {
         self.spec.theme.families[one.look.family % self.spec.theme.families.len()]
     }
 
-    /// Everything but the curves: background, titles, axes, grid, notes.
-    fn frame(&self, layer: &mut Layer<'_>) {
+    /// What stands outside the plot: background, titles, notes.
+    pub fn sheet(&self, layer: &mut Layer) {
         let (theme, place) = (&self.spec.theme, self.layout);
         let (page_width, page_height) = (f64::from(self.spec.width), f64::from(self.spec.height));
         layer.rectangle((0.0, 0.0), (page_width, page_height), theme.background.to_rgba());
         self.titles(layer);
-        for tick in &place.y.ticks {
-            let Some(up) = place.y.fraction(tick.value) else { continue };
-            let y = place.bottom - up * (place.bottom - place.top);
-            layer.line(&[(place.left, y), (place.right, y)], theme.grid.to_rgba(), 1.0);
-            layer.text(&tick.label, (place.left - 9.0, y), Side::End, self.font(TEXT_SIZE, theme.muted));
-        }
-        for tick in &place.x.ticks {
-            let Some(across) = place.x.fraction(tick.value) else { continue };
-            let x = place.left + across * (place.right - place.left);
-            layer.line(&[(x, place.top), (x, place.bottom)], theme.grid.to_rgba(), 1.0);
-            layer.line(&[(x, place.bottom), (x, place.bottom + 5.0)], theme.axis.to_rgba(), 1.0);
-            layer.text(&tick.label, (x, place.bottom + 17.0), Side::Middle, self.font(TEXT_SIZE, theme.muted));
-        }
-        layer.line(&[(place.left, place.bottom), (place.right, place.bottom)], theme.axis.to_rgba(), 1.2);
-        let x_title = self.spec.x_title.as_deref().unwrap_or("rows in the table");
-        let x_title = match self.rows_unit {
-            "" => x_title.to_owned(),
-            unit => format!("{x_title} ({unit})"),
-        };
-        let middle = (place.left + place.right) / 2.0;
-        layer.text(&x_title, (middle, place.bottom + 40.0), Side::Middle, self.font(TEXT_SIZE, theme.ink));
         let mut y = page_height - 24.0 - 16.0 * (place.notes.len() as f64 - 1.0);
         for note in &place.notes {
             layer.text(note, (MARGIN, y), Side::Start, self.font(SMALL_SIZE, theme.muted));
@@ -104,7 +141,33 @@ impl Painter<'_> {
         }
     }
 
-    fn titles(&self, layer: &mut Layer<'_>) {
+    /// Axes and grid; the figures at the axes where they are wanted.
+    pub fn axes(&self, layer: &mut Layer, left_figures: bool, lower_figures: bool) {
+        let (theme, place) = (&self.spec.theme, self.layout);
+        for tick in &place.y.ticks {
+            let Some(up) = place.y.fraction(tick.value) else { continue };
+            let y = place.bottom - up * (place.bottom - place.top);
+            layer.line(&[(place.left, y), (place.right, y)], theme.grid.to_rgba(), 1.0);
+            if left_figures {
+                layer.text(&tick.label, (place.left - 9.0, y), Side::End, self.font(TEXT_SIZE, theme.muted));
+            }
+        }
+        let widest = place.x.ticks.iter().map(|tick| width(&tick.label, TEXT_SIZE)).fold(1.0, f64::max) + 14.0;
+        let room = ((place.right - place.left) / widest).max(1.0);
+        let every = ((place.x.ticks.len() as f64 / room).ceil() as usize).max(1);
+        for (index, tick) in place.x.ticks.iter().enumerate() {
+            let Some(across) = place.x.fraction(tick.value) else { continue };
+            let x = place.left + across * (place.right - place.left);
+            layer.line(&[(x, place.top), (x, place.bottom)], theme.grid.to_rgba(), 1.0);
+            layer.line(&[(x, place.bottom), (x, place.bottom + 5.0)], theme.axis.to_rgba(), 1.0);
+            if lower_figures && index % every == 0 {
+                layer.text(&tick.label, (x, place.bottom + 17.0), Side::Middle, self.font(TEXT_SIZE, theme.muted));
+            }
+        }
+        layer.line(&[(place.left, place.bottom), (place.right, place.bottom)], theme.axis.to_rgba(), 1.2);
+    }
+
+    fn titles(&self, layer: &mut Layer) {
         let (theme, place) = (&self.spec.theme, self.layout);
         let inner = f64::from(self.spec.width) - 2.0 * MARGIN;
         // A long title gets smaller before it is cut.
@@ -126,20 +189,23 @@ impl Painter<'_> {
         self.layout.at(point)
     }
 
-    fn repeats(&self, layer: &mut Layer<'_>, one: &Series) {
+    fn repeats(&self, layer: &mut Layer, one: &Series) {
         let colour = self.colour(one).mix(0.3);
+        for at in one.raw.iter().filter_map(|point| self.at(*point)) {
+            layer.disc(at, 2.4, self.colour(one).mix(0.45));
+        }
         for piece in one.repeats.iter().flat_map(|repeat| self.layout.pieces(repeat)) {
             self.piece(layer, &piece, colour, 1.1);
         }
     }
 
-    fn curve(&self, layer: &mut Layer<'_>, one: &Series) {
+    fn curve(&self, layer: &mut Layer, one: &Series) {
         for piece in self.layout.pieces(&one.points) {
             self.piece(layer, &piece, self.colour(one).to_rgba(), LINE_WIDTH);
         }
     }
 
-    fn piece(&self, layer: &mut Layer<'_>, piece: &[At], colour: RGBAColor, line_width: f64) {
+    fn piece(&self, layer: &mut Layer, piece: &[At], colour: RGBAColor, line_width: f64) {
         match piece {
             [] => {}
             // A single batch between two gaps has no line: it is a dot.
@@ -149,22 +215,35 @@ impl Painter<'_> {
     }
 
     /// Markers so far apart that they do not hide the line, shifted from curve to curve so that they do not hide each other.
-    fn markers(&self, layer: &mut Layer<'_>, index: usize, one: &Series) {
+    fn markers(&self, layer: &mut Layer, index: usize, one: &Series) {
         let colour = self.colour(one);
         let points: Vec<At> = one.points.iter().filter_map(|point| self.at(*point)).collect();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
         let spacing = (last.0 - first.0) / (points.len() as f64 - 1.0).max(1.0);
         let needed = if points.len() <= FEW_POINTS { MARKER_SPACING / 2.0 } else { MARKER_SPACING };
         let dense = spacing < needed;
-        let every = if dense { ((SPARSE_MARKERS / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
+        // The markers of very many curves would cover each other's lines.
+        let sparse = SPARSE_MARKERS * (self.series.len() as f64 / MANY_CURVES).max(1.0);
+        let every = if dense { ((sparse / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
         let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
+        // A smoothed line has its batches as dots already: its marker stands at its end only.
+        let (shift, every) = if one.raw.is_empty() { (shift, every) } else { (points.len() - 1, 1) };
         for at in points.iter().skip(shift).step_by(every) {
             self.marker(layer, *at, one.look.marker, colour);
         }
         // What lies beyond the axis is drawn at its upper edge, under an arrow.
-        for point in one.points.iter().filter(|point| point.y > self.layout.y.max) {
-            let Some((x, y)) = self.at(*point) else { continue };
+        let beyond: Vec<&Point> = one.points.iter().filter(|point| point.y > self.layout.y.max).collect();
+        for point in &beyond {
+            let Some((x, y)) = self.at(**point) else { continue };
             layer.polygon(&[(x - 5.0, y - 5.0), (x, y - 13.0), (x + 5.0, y - 5.0)], colour.to_rgba());
+            if beyond.len() <= FEW_VALUES {
+                let value = figure(point.y, self.spec.quantity);
+                let (x, side) = match x + 9.0 + width(&value, SMALL_SIZE) < self.layout.right {
+                    true => (x + 9.0, Side::Start),
+                    false => (x - 9.0, Side::End),
+                };
+                layer.text(&value, (x, y - 9.0), side, self.font(SMALL_SIZE, colour));
+            }
         }
         for mark in &one.marks {
             if mark.kind == MarkKind::Cliff {
@@ -176,14 +255,14 @@ impl Painter<'_> {
     }
 
     /// The sign of a cliff stands on the line at its table size, between two points if need be, and its factor beside it.
-    fn cliff(&self, layer: &mut Layer<'_>, one: &Series, mark: &Mark) {
+    fn cliff(&self, layer: &mut Layer, one: &Series, mark: &Mark) {
         let Some(at) = self.on_line(one, mark.x) else { return };
         self.sign(layer, at, mark.kind, self.colour(one));
         let factor = mark.text.split(' ').next().unwrap_or_default();
         // Above the line there is room: to the left of a cost that rises, to the right of a rate that falls.
         let (x, side) = match self.spec.quantity {
             Quantity::Rate => (at.0 + 10.0, Side::Start),
-            Quantity::Seconds => (at.0 - 10.0, Side::End),
+            Quantity::Seconds | Quantity::Plain => (at.0 - 10.0, Side::End),
         };
         layer.text(factor, (x, at.1 - 12.0), side, self.font(TEXT_SIZE, self.colour(one)));
     }
@@ -206,7 +285,7 @@ impl Painter<'_> {
         before.or_else(|| candidates.min_by(|a, b| a.x.total_cmp(&b.x))).and_then(|point| self.at(*point))
     }
 
-    fn marker(&self, layer: &mut Layer<'_>, (x, y): At, marker: usize, colour: RGBColor) {
+    fn marker(&self, layer: &mut Layer, (x, y): At, marker: usize, colour: RGBColor) {
         let solid = colour.to_rgba();
         let background = self.spec.theme.background.to_rgba();
         let scaled = |shape: &[At], size: f64| -> Vec<At> {
@@ -238,9 +317,9 @@ impl Painter<'_> {
         }
     }
 
-    fn sign(&self, layer: &mut Layer<'_>, (x, y): At, kind: MarkKind, colour: RGBColor) {
+    fn sign(&self, layer: &mut Layer, (x, y): At, kind: MarkKind, colour: RGBColor) {
         let (solid, background) = (colour.to_rgba(), self.spec.theme.background.to_rgba());
-        let cross = |layer: &mut Layer<'_>, arm: f64| {
+        let cross = |layer: &mut Layer, arm: f64| {
             layer.line(&[(x - arm, y - arm), (x + arm, y + arm)], solid, 2.0);
             layer.line(&[(x - arm, y + arm), (x + arm, y - arm)], solid, 2.0);
         };
@@ -277,13 +356,13 @@ impl Painter<'_> {
     }
 
     /// The piece of line in front of a listed name.
-    fn swatch(&self, layer: &mut Layer<'_>, entry: &Entry) {
+    fn swatch(&self, layer: &mut Layer, entry: &Entry) {
         let colour = self.colour(&self.series[entry.series]);
         let right = entry.left - 8.0;
         layer.line(&[(right - SWATCH, entry.y), (right, entry.y)], colour.to_rgba(), LINE_WIDTH);
     }
 
-    fn name(&self, layer: &mut Layer<'_>, entry: &Entry) {
+    fn name(&self, layer: &mut Layer, entry: &Entry) {
         let theme = &self.spec.theme;
         let one = &self.series[entry.series];
         let colour = self.colour(one);
@@ -297,7 +376,7 @@ impl Painter<'_> {
             let to = if has_swatch { entry.left - 10.0 - SWATCH } else { entry.left - 5.0 };
             layer.line(&[(end.0 + 7.0, end.1), (to, entry.y)], colour.mix(0.6), 1.0);
         }
-        layer.text(&entry.name, (entry.left, entry.y), Side::Start, self.font(TEXT_SIZE, theme.ink));
+        layer.text(&entry.name, (entry.left, entry.y), Side::Start, self.font(self.layout.name_size, theme.ink));
         let mut y = entry.y + 16.0;
         for (kind, text) in &entry.marks {
             // At the end of its line the sign is already there.

@@ -47,6 +47,26 @@ impl Theme {
             ],
         }
     }
+
+    /// Light on dark, for screens. The same families in the same order, lighter where they would drown.
+    pub fn dark() -> Self {
+        Self {
+            background: RGBColor(0x14, 0x17, 0x1A),
+            ink: RGBColor(0xE8, 0xEA, 0xED),
+            muted: RGBColor(0xA3, 0xAB, 0xB5),
+            axis: RGBColor(0x7A, 0x83, 0x8D),
+            grid: RGBColor(0x2B, 0x30, 0x36),
+            families: [
+                RGBColor(0x4D, 0xA3, 0xE0), // blue
+                RGBColor(0xF0, 0x7A, 0x2E), // vermilion
+                RGBColor(0x2F, 0xC2, 0x9A), // bluish green
+                RGBColor(0xE0, 0x97, 0xC1), // reddish purple
+                RGBColor(0xD5, 0xD8, 0xDC), // white, where the other theme has black
+                RGBColor(0xF2, 0xB7, 0x2C), // orange
+                RGBColor(0x86, 0xCB, 0xF2), // sky blue
+            ],
+        }
+    }
 }
 
 /// How a curve is drawn: indexes that the drawing wraps around.

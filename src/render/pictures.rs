@@ -2,16 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use super::cache::cache_bytes;
+use super::facets::{self, Facet};
+use super::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
+use super::heat;
 use super::input::Input;
 use super::names::{Named, common_words, short_names};
 use super::palette::{Theme, looks};
-use super::plot::{Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
-use super::scale::Quantity;
+use super::plot::{Guide, Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
+use super::scale::{Across, Quantity};
 use super::show::version;
+use super::within;
 use crate::analyse::cliffs::{CLIFF_FACTOR, read};
 use crate::analyse::{Cell, Cliff, MedianPoint, cells};
 use crate::record::{Outcome, Sample};
-use crate::units::{grouped, human_rows};
+use crate::units::{grouped, human_bytes, human_rows};
 
 /// A picture of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,27 +25,72 @@ pub enum PictureKind {
     SecondsPerBatch,
     /// How fast rows go in.
     InsertsPerSecond,
+    /// How long statements take.
+    Latency,
+    /// How fast rows go in second by second.
+    InsideBatches,
+    /// Pages read for a row.
+    ReadsPerRow,
+    /// Bytes written for a row.
+    BytesPerRow,
+    /// End speeds of all cells relative to the best.
+    EndSpeeds,
 }
 
 impl PictureKind {
     /// Every picture.
-    pub const ALL: [Self; 2] = [Self::SecondsPerBatch, Self::InsertsPerSecond];
+    pub const ALL: [Self; 7] = [
+        Self::SecondsPerBatch,
+        Self::InsertsPerSecond,
+        Self::Latency,
+        Self::InsideBatches,
+        Self::ReadsPerRow,
+        Self::BytesPerRow,
+        Self::EndSpeeds,
+    ];
+
+    /// The two that are drawn unless others are asked for.
+    pub const USUAL: [Self; 2] = [Self::SecondsPerBatch, Self::InsertsPerSecond];
 
     /// Name of the picture's file, without its ending.
     pub fn file_stem(self) -> &'static str {
         match self {
             Self::SecondsPerBatch => "seconds-per-batch",
             Self::InsertsPerSecond => "inserts-per-second",
+            Self::Latency => "statement-latency",
+            Self::InsideBatches => "inside-batches",
+            Self::ReadsPerRow => "reads-per-row",
+            Self::BytesPerRow => "bytes-per-row",
+            Self::EndSpeeds => "end-speeds",
         }
     }
 
-    fn title(self, table_grows: bool) -> &'static str {
-        match (self, table_grows) {
-            (Self::SecondsPerBatch, true) => "Seconds per batch as the table grows",
-            (Self::InsertsPerSecond, true) => "Inserts per second as the table grows",
-            (Self::SecondsPerBatch, false) => "Seconds per million rows",
-            (Self::InsertsPerSecond, false) => "Inserts per second",
+    /// Its title, unless another one is asked for.
+    pub fn title(self, table_grows: bool) -> &'static str {
+        match self {
+            Self::SecondsPerBatch if !table_grows => "Seconds per million rows",
+            Self::InsertsPerSecond if !table_grows => "Inserts per second",
+            Self::SecondsPerBatch => "Seconds per batch as the table grows",
+            Self::InsertsPerSecond => "Inserts per second as the table grows",
+            Self::Latency => "Statement latency as the table grows",
+            Self::InsideBatches => "Inserts per second inside batches",
+            Self::ReadsPerRow => "Pages read per row as the table grows",
+            Self::BytesPerRow => "Bytes written per row as the table grows",
+            Self::EndSpeeds => "Speed at the end, relative to the best",
         }
+    }
+
+    /// The figure of a batch that it shows, and what is drawn lightly beside it; not a number where that is not known.
+    pub fn figure(self, batch: &BatchFigures, per_batch: bool) -> f64 {
+        match self {
+            Self::SecondsPerBatch if per_batch => Some(batch.seconds),
+            Self::SecondsPerBatch => batch.seconds_per_million(),
+            Self::InsertsPerSecond | Self::InsideBatches | Self::EndSpeeds => batch.inserts_per_sec(),
+            Self::Latency => batch.p99_us.map(|micros| micros / 1000.0),
+            Self::ReadsPerRow => batch.reads_per_row,
+            Self::BytesPerRow => batch.written_per_row,
+        }
+        .unwrap_or(f64::NAN)
     }
 }
 
@@ -59,11 +109,27 @@ pub struct PictureOptions {
     pub title: Option<String>,
     /// Line below the title; without one: versions, what all curves share, sizes.
     pub subtitle: Option<String>,
+    /// What the horizontal axis counts.
+    pub across: Across,
+    /// Small multiples, one for each value of this.
+    pub facet: Option<Facet>,
+    /// Batches of the running median that is drawn instead of the batches themselves.
+    pub smooth: Option<usize>,
 }
 
 impl Default for PictureOptions {
     fn default() -> Self {
-        Self { log: false, width: 1200, height: 700, theme: Theme::light(), title: None, subtitle: None }
+        Self {
+            log: false,
+            width: 1200,
+            height: 700,
+            theme: Theme::light(),
+            title: None,
+            subtitle: None,
+            across: Across::Rows,
+            facet: None,
+            smooth: None,
+        }
     }
 }
 
@@ -76,77 +142,205 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
     let cells = cells(&measured);
     let named: Vec<Named<'_>> = cells.iter().map(Named::from).collect();
     let sizes = batch_sizes(&cells);
-    // Rows of a batch are not known where a file has something else than sizes.
-    let per_batch = sizes.len() == 1 && input.other_x.is_none();
-    let series: Vec<Series> = cells
-        .iter()
-        .zip(short_names(&named))
-        .zip(looks(&named))
-        .map(|((cell, name), look)| Series {
-            name,
-            look,
-            points: points(&cell.median(), kind, per_batch),
-            repeats: repeats(cell, kind, per_batch),
-            marks: marks(cell, input),
-        })
-        .collect();
-    let (quantity, y_title) = match (kind, sizes.first()) {
-        (PictureKind::InsertsPerSecond, _) => (Quantity::Rate, "inserts per second".to_owned()),
-        (PictureKind::SecondsPerBatch, Some(rows)) if per_batch => {
-            (Quantity::Seconds, format!("seconds per batch of {} rows", grouped(*rows)))
-        }
-        (PictureKind::SecondsPerBatch, _) if input.other_x.is_some() => {
-            (Quantity::Seconds, "seconds per million rows".to_owned())
-        }
-        (PictureKind::SecondsPerBatch, _) => {
-            (Quantity::Seconds, "seconds per million rows, since batches differ in size".to_owned())
-        }
-    };
-    let spec = PlotSpec {
+    let mut spec = PlotSpec {
         title: options.title.clone().unwrap_or_else(|| kind.title(input.other_x.is_none()).to_owned()),
         subtitle: options.subtitle.clone().unwrap_or_else(|| subtitle(input, &cells, &named)),
         x_title: input.other_x.clone(),
-        y_title,
-        quantity,
         log: options.log,
+        across: options.across,
         width: options.width,
         height: options.height,
         theme: options.theme.clone(),
-        notes: notes(input, &cells),
+        notes: notes(input, &cells, kind, options),
+        ..PlotSpec::default()
     };
-    draw_svg(&spec, &series)
+    if kind == PictureKind::EndSpeeds {
+        return heat::draw(&spec, input, &cells);
+    }
+    (spec.quantity, spec.y_title) = vertical(kind, &sizes);
+    // Rows of a batch are not known where a file has something else than sizes.
+    let per_batch = sizes.len() == 1 && input.other_x.is_none();
+    if kind == PictureKind::SecondsPerBatch && input.other_x.is_some() {
+        spec.y_title = "seconds per million rows".to_owned();
+    }
+    let mut problems = Vec::new();
+    let seconds = match kind {
+        PictureKind::InsideBatches => within::load(input, &mut problems),
+        _ => within::Seconds::new(),
+    };
+    let drawing = Drawing { kind, input, options, per_batch, seconds };
+    let known: Vec<Vec<BatchFigures>> = cells.iter().map(|cell| figures(input, &cell.curves)).collect();
+    let series: Vec<Series> = cells
+        .iter()
+        .zip(&known)
+        .zip(short_names(&named))
+        .zip(looks(&named))
+        .map(|(((cell, known), name), look)| Series { name, look, ..drawing.series(cell, known) })
+        .collect();
+    if options.facet.is_none() && kind != PictureKind::InsideBatches {
+        spec.guides = guides(input, &cells, &known, &short_names(&named), options.across);
+    }
+    if series.iter().all(|one| one.points.iter().all(|point| point.y.is_nan() || point.x.is_nan()))
+        && !series.is_empty()
+    {
+        let why = nothing_known(kind, options.across).to_owned();
+        return Err(PlotError::Nothing { why });
+    }
+    let mut drawn = match options.facet {
+        Some(facet) => facets::draw(&spec, &facets::panels(facet, &named, series)),
+        None => draw_svg(&spec, &series),
+    }?;
+    drawn.left_out.extend(problems);
+    Ok(drawn)
+}
+
+/// Why a picture is empty although there are batches.
+fn nothing_known(kind: PictureKind, across: Across) -> &'static str {
+    match (kind, across) {
+        (PictureKind::Latency, _) => "no batch has a statement latency",
+        (PictureKind::InsideBatches, _) => "seconds.csv has no second of a batch",
+        (PictureKind::ReadsPerRow, _) => "no counter says how many pages were read (see run --counters)",
+        (PictureKind::BytesPerRow, _) => {
+            "no batch says how many bytes the server wrote (its process could not be read)"
+        }
+        (_, Across::Bytes) => "no batch says how large the table was",
+        _ => "no batch has a figure",
+    }
+}
+
+/// What the vertical axis counts, and its title.
+pub(super) fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, String) {
+    match kind {
+        PictureKind::SecondsPerBatch => match sizes.first() {
+            Some(rows) if sizes.len() == 1 => {
+                (Quantity::Seconds, format!("seconds per batch of {} rows", grouped(*rows)))
+            }
+            _ => (Quantity::Seconds, "seconds per million rows, since batches differ in size".to_owned()),
+        },
+        PictureKind::InsertsPerSecond | PictureKind::EndSpeeds => (Quantity::Rate, "inserts per second".to_owned()),
+        PictureKind::InsideBatches => (Quantity::Rate, "inserts per second, second by second".to_owned()),
+        PictureKind::Latency => (Quantity::Plain, "milliseconds of a statement, 99th percentile".to_owned()),
+        PictureKind::ReadsPerRow => (Quantity::Plain, "pages read per row".to_owned()),
+        PictureKind::BytesPerRow => (Quantity::Plain, "bytes written per row".to_owned()),
+    }
 }
 
 /// The sizes of all batches. More than one and seconds per batch cannot be compared.
-fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
+pub(super) fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
     let curves = cells.iter().flat_map(|cell| &cell.curves);
     curves.flat_map(|curve| &curve.samples).map(|sample| sample.rows).collect()
 }
 
-fn points(median: &[MedianPoint], kind: PictureKind, per_batch: bool) -> Vec<Point> {
-    median
-        .iter()
-        .map(|point| {
-            let figure = match kind {
-                PictureKind::SecondsPerBatch if per_batch => Some(point.seconds),
-                PictureKind::SecondsPerBatch => point.seconds_per_million(),
-                PictureKind::InsertsPerSecond => point.inserts_per_sec(),
-            };
-            Point { batch: point.batch, x: point.table_rows as f64, y: figure.unwrap_or(f64::NAN) }
-        })
-        .collect()
+/// What the lines of a picture are made from.
+struct Drawing<'a> {
+    kind: PictureKind,
+    input: &'a Input,
+    options: &'a PictureOptions,
+    per_batch: bool,
+    seconds: within::Seconds,
 }
 
-fn repeats(cell: &Cell<'_>, kind: PictureKind, per_batch: bool) -> Vec<Vec<Point>> {
-    if cell.curves.len() < 2 {
-        return Vec::new();
+impl Drawing<'_> {
+    /// The line of a cell, without name and looks.
+    fn series(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Series {
+        let across = self.options.across;
+        let mut marks = marks(cell, self.input);
+        for mark in &mut marks {
+            mark.x = place_at(known, across, mark.x).unwrap_or(f64::NAN);
+        }
+        marks.retain(|mark| mark.x.is_finite());
+        let points = match self.kind {
+            PictureKind::InsideBatches => self.inside(cell, known),
+            _ => self.points(known, |batch| self.kind.figure(batch, self.per_batch)),
+        };
+        let (points, raw) = match self.options.smooth {
+            Some(window) => {
+                let values: Vec<f64> = points.iter().map(|point| point.y).collect();
+                let smooth = smoothed(&values, window);
+                (points.iter().zip(smooth).map(|(point, y)| Point { y, ..*point }).collect(), points)
+            }
+            None => (points, Vec::new()),
+        };
+        Series { points, raw, repeats: self.beside(cell, known), marks, ..Series::default() }
     }
-    let alone = cell.curves.iter().map(|curve| Cell { curves: vec![*curve], ..cell.clone() });
-    alone.map(|one| points(&one.median(), kind, per_batch)).collect()
+
+    fn points(&self, known: &[BatchFigures], figure: impl Fn(&BatchFigures) -> f64) -> Vec<Point> {
+        let across = self.options.across;
+        known.iter().map(|batch| Point { batch: batch.batch, x: batch.across(across), y: figure(batch) }).collect()
+    }
+
+    /// Second by second: of a cell with repeats the first one, since seconds have no median.
+    fn inside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Point> {
+        let Some(curve) = cell.curves.first() else { return Vec::new() };
+        let lines = self.seconds.get(&(curve.run.clone(), curve.name.clone()));
+        lines.map_or_else(Vec::new, |lines| within::points(curve, known, self.options.across, lines))
+    }
+
+    /// What is drawn lightly beside the line: the repeats, or the other latencies.
+    fn beside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Vec<Point>> {
+        match self.kind {
+            PictureKind::Latency => {
+                let of = |figure: fn(&BatchFigures) -> Option<f64>| {
+                    self.points(known, |batch| figure(batch).map_or(f64::NAN, |micros| micros / 1000.0))
+                };
+                vec![of(|batch| batch.p50_us), of(|batch| batch.max_us)]
+            }
+            PictureKind::InsideBatches => Vec::new(),
+            _ if cell.curves.len() < 2 => Vec::new(),
+            _ => cell
+                .curves
+                .iter()
+                .map(|curve| {
+                    self.points(&figures(self.input, &[curve]), |batch| self.kind.figure(batch, self.per_batch))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// More lines than this are one stretch from the first to the last.
+const GUIDES: usize = 4;
+
+/// Where tables pass their caches, as far as sizes are known: thin lines, or a stretch where there would be too many.
+fn guides(
+    input: &Input,
+    cells: &[Cell<'_>],
+    known: &[Vec<BatchFigures>],
+    names: &[String],
+    across: Across,
+) -> Vec<Guide> {
+    let mut found: Vec<(f64, u64, &String)> = cells
+        .iter()
+        .zip(known)
+        .zip(names)
+        .filter_map(|((cell, known), name)| {
+            let curve = cell.curves.first()?;
+            let run = input.runs.iter().find(|run| run.label == curve.run)?;
+            let bytes = cache_bytes(run.record.as_ref()?, input.record_of(curve)?)?;
+            let rows = rows_at_bytes(known, bytes as f64)?;
+            let x = if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? };
+            Some((x, bytes, name))
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(first), Some(last)) = (found.first().copied(), found.last().copied()) else { return Vec::new() };
+    let near = (last.0 * 0.02).max(f64::MIN_POSITIVE);
+    // Close together they are one line.
+    let groups: Vec<&[(f64, u64, &String)]> = found.chunk_by(|a, b| b.0 - a.0 <= near).collect();
+    if groups.len() > GUIDES {
+        return vec![Guide { from: first.0, to: last.0, text: "tables pass their caches".into() }];
+    }
+    let text = |group: &[(f64, u64, &String)]| match (groups.len(), group) {
+        (1, [(_, bytes, _), ..]) => format!("table passes its cache ({})", human_bytes(*bytes)),
+        (_, [(_, _, name)]) => format!("{name} passes its cache"),
+        (_, [(_, _, name), rest @ ..]) => format!("{name} and {} more pass their caches", rest.len()),
+        (_, []) => String::new(),
+    };
+    groups.iter().map(|group| Guide { from: group[0].0, to: group[0].0, text: text(group) }).collect()
 }
 
 /// Signs where repeats of a cell were ended early or resumed.
-fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
+pub(super) fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for curve in &cell.curves {
         for sample in curve.samples.iter().filter(|sample| sample.has_note("resumed")) {
@@ -226,13 +420,25 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
     parts.join(" · ")
 }
 
-fn notes(input: &Input, cells: &[Cell<'_>]) -> Vec<String> {
+fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if cells.iter().any(|cell| cell.curves.len() > 1) {
-        notes.push("Strong lines are medians of the repeats, light lines the single repeats.".to_owned());
+    let repeated = cells.iter().any(|cell| cell.curves.len() > 1);
+    match kind {
+        PictureKind::Latency => {
+            notes.push("Light lines: the median below, the longest statement of the batch above.".to_owned());
+        }
+        PictureKind::InsideBatches if repeated => notes.push("Of repeats the first one is shown.".to_owned()),
+        PictureKind::InsideBatches | PictureKind::EndSpeeds => {}
+        _ if repeated => {
+            notes.push("Strong lines are medians of the repeats, light lines the single repeats.".to_owned());
+        }
+        _ => {}
+    }
+    if let Some(window) = options.smooth.filter(|_| kind != PictureKind::EndSpeeds) {
+        notes.push(format!("Lines are running medians of {window} batches, light dots the batches themselves."));
     }
     let resumed = cells.iter().flat_map(|cell| &cell.curves).flat_map(|curve| &curve.samples);
-    if resumed.into_iter().any(|sample| sample.has_note("resumed")) {
+    if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
     if cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
@@ -251,6 +457,9 @@ fn notes(input: &Input, cells: &[Cell<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
+    use crate::record::Sample;
+    use crate::render::input::LoadedRun;
+    use crate::render::test_support::{elements, of, run_record, texts};
 
     /// Seconds for 100,000 rows each, measured for this project: InnoDB of MariaDB 10.11 with a buffer pool of 64 MiB
     /// and random keys. A plateau, a cliff between 300,000 and 500,000 rows, a higher level.
@@ -312,6 +521,80 @@ mod tests {
         let text = svg(PictureKind::SecondsPerBatch, all);
         assert_eq!(text.matches("<g class=\"curve\">").count(), 1);
         assert!(text.contains("median of 3 repeats"));
+    }
+
+    /// One curve with sizes, in a run whose plan names a cache of 9,000,000 bytes; it was stopped at its end.
+    fn with_cache() -> Input {
+        let mut samples = samples("u", "uuid4", 1, 100_000, &INNODB_UUID);
+        for sample in &mut samples {
+            sample.data_bytes = Some(sample.batch * 2_000_000);
+        }
+        let mut record = run_record(&["u"]);
+        record.plan = serde_json::json!({ "curves": [{ "cell": {
+            "engine_entry": { "cache": { "variable": "pool" } }, "cache_bytes": 1,
+        } }] });
+        record.curves[0].variables.insert("pool".into(), "9000000".into());
+        record.curves[0].outcome = Outcome::Stopped { rule: "--min-rate".into(), figures: "f".into() };
+        let run = LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) };
+        Input { runs: vec![run], ..input(samples) }
+    }
+
+    #[test]
+    fn the_size_where_the_table_passes_its_cache_has_a_line_at_its_place() {
+        let input = with_cache();
+        // 9,000,000 bytes are reached in the middle of batch 5: at 450,000 of 1,500,000 rows, and at 9/30 of the bytes.
+        let elapsed = |batches: usize| INNODB_UUID[..batches].iter().sum::<f64>();
+        let share = (elapsed(4) + elapsed(5)) / 2.0 / elapsed(15);
+        for (across, part) in [(Across::Rows, 0.3), (Across::Bytes, 0.3), (Across::Seconds, share)] {
+            let options = PictureOptions { across, ..PictureOptions::default() };
+            let found = elements(&picture(PictureKind::SecondsPerBatch, &input, &options).unwrap().svg);
+            let line = of(&found, "guides", "polyline")[0].points();
+            let grid = of(&found, "frame", "polyline")[0].points();
+            let expected = grid[0].0 + part * (grid[1].0 - grid[0].0);
+            assert!((line[0].0 - expected).abs() < 0.2, "{across:?} {line:?} {expected}");
+            assert_eq!(texts(&found, "guides"), ["table passes its cache (8.6 MiB)"]);
+            // The sign of the stop stands at the end of the line, whatever the axis.
+            let end = *of(&found, "curve", "polyline")[0].points().last().unwrap();
+            let ring = of(&found, "markers", "circle").into_iter().find(|one| one.get("fill") == "none").unwrap();
+            let pixel = |name: &str| ring.get(name).parse::<f64>().unwrap() / 10.0;
+            assert_eq!((pixel("cx"), pixel("cy")), end, "{across:?}");
+        }
+    }
+
+    #[test]
+    fn latency_has_its_median_and_its_longest_lightly_beside_it() {
+        let mut all = samples("u", "uuid4", 1, 100_000, &[1.0; 9]);
+        for sample in &mut all {
+            (sample.p50_us, sample.p99_us, sample.max_us) = (Some(1000), Some(2000), Some(4000));
+        }
+        let found = elements(&svg(PictureKind::Latency, all));
+        let height = |group: &str, index: usize| of(&found, group, "polyline")[index].points()[0].1;
+        let (median, p99, longest) = (height("repeats", 0), height("curve", 0), height("repeats", 1));
+        assert!(longest < p99 && p99 < median, "{longest} {p99} {median}");
+        let nothing =
+            picture(PictureKind::Latency, &input(samples("u", "k", 1, 10, &[1.0])), &PictureOptions::default());
+        assert!(nothing.unwrap_err().to_string().contains("no batch has a statement latency"));
+    }
+
+    #[test]
+    fn a_smoothed_line_has_its_batches_as_dots() {
+        let options = PictureOptions { smooth: Some(3), ..PictureOptions::default() };
+        let all = samples("u", "uuid4", 1, 100_000, &[1.0, 1.0, 9.0, 1.0, 1.0]);
+        let found = elements(&picture(PictureKind::SecondsPerBatch, &input(all), &options).unwrap().svg);
+        assert_eq!(of(&found, "repeats", "circle").len(), 5);
+        let points = of(&found, "curve", "polyline")[0].points();
+        assert!(points.iter().all(|point| point.1 == points[0].1), "{points:?}");
+    }
+
+    #[test]
+    fn pictures_have_the_colours_of_their_theme() {
+        let options = PictureOptions { theme: Theme::dark(), ..PictureOptions::default() };
+        let all = input(samples("u", "uuid4", 1, 100_000, &[1.0; 5]));
+        let dark = picture(PictureKind::SecondsPerBatch, &all, &options).unwrap();
+        assert!(dark.svg.contains("fill=\"#14171A\"") && !dark.svg.contains("#FFFFFF"));
+        let png = tiny_skia::Pixmap::decode_png(&dark.png().unwrap()).unwrap();
+        let corner = png.pixel(2, 2).unwrap();
+        assert_eq!((corner.red(), corner.green(), corner.blue()), (0x14, 0x17, 0x1A));
     }
 
     #[test]

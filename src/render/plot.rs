@@ -6,8 +6,10 @@
 use super::layout::Layout;
 use super::paint::Painter;
 use super::palette::{Look, Theme};
-use super::scale::{self, Quantity};
-use crate::units::{human_rate, human_seconds};
+use super::raster;
+use super::scale::{self, Across, Axis, Quantity};
+use super::sheet::Page;
+use crate::units::{human_rate, human_seconds, significant};
 
 /// What a picture is to show.
 #[derive(Debug, Clone)]
@@ -22,6 +24,8 @@ pub struct PlotSpec {
     pub y_title: String,
     /// What the vertical axis counts.
     pub quantity: Quantity,
+    /// What the horizontal axis counts.
+    pub across: Across,
     /// Logarithmic vertical axis.
     pub log: bool,
     /// Width in pixels.
@@ -32,6 +36,19 @@ pub struct PlotSpec {
     pub theme: Theme,
     /// Notes below the plot.
     pub notes: Vec<String>,
+    /// Places on the horizontal axis that are marked with a thin line.
+    pub guides: Vec<Guide>,
+}
+
+/// A place on the horizontal axis, or a stretch of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guide {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends: the same, for a line.
+    pub to: f64,
+    /// What stands at its upper end.
+    pub text: String,
 }
 
 impl Default for PlotSpec {
@@ -42,11 +59,13 @@ impl Default for PlotSpec {
             x_title: None,
             y_title: String::new(),
             quantity: Quantity::Seconds,
+            across: Across::Rows,
             log: false,
             width: 1200,
             height: 700,
             theme: Theme::light(),
             notes: Vec::new(),
+            guides: Vec::new(),
         }
     }
 }
@@ -56,7 +75,7 @@ impl Default for PlotSpec {
 pub struct Point {
     /// The batch: where one is missing the line is broken.
     pub batch: u64,
-    /// Rows in the table.
+    /// Rows in the table, or what else the horizontal axis counts.
     pub x: f64,
     /// The figure.
     pub y: f64,
@@ -101,6 +120,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The single repeats, drawn lightly when there are two or more.
     pub repeats: Vec<Vec<Point>>,
+    /// The batches themselves as light dots, where the line is smoothed.
+    pub raw: Vec<Point>,
     /// Signs on it.
     pub marks: Vec<Mark>,
 }
@@ -108,10 +129,31 @@ pub struct Series {
 /// A finished picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// The document.
+    /// What is drawn.
+    pub page: Page,
+    /// The same as a document.
     pub svg: String,
     /// What could not be drawn, a sentence each.
     pub left_out: Vec<String>,
+}
+
+impl Picture {
+    /// A finished page.
+    ///
+    /// # Errors
+    /// The drawing library fails.
+    pub fn new(page: Page, left_out: Vec<String>) -> Result<Self, PlotError> {
+        let svg = page.svg().map_err(PlotError::Drawing)?;
+        Ok(Self { page, svg, left_out })
+    }
+
+    /// The same picture as PNG.
+    ///
+    /// # Errors
+    /// The drawing library fails.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        raster::png(&self.page).map_err(PlotError::Drawing)
+    }
 }
 
 /// Why there is no picture.
@@ -146,18 +188,54 @@ const FEW: usize = 50;
 /// How far above: this many times the highest of the rest.
 const FAR: f64 = 10.0;
 
-/// Draws `series` as SVG.
+/// Draws `series`.
 ///
 /// # Errors
 /// There is not a single point to draw, the size has no room for a plot, or the drawing library fails.
 pub fn draw_svg(spec: &PlotSpec, series: &[Series]) -> Result<Picture, PlotError> {
+    has_room(spec)?;
+    let Prepared { series, x, x_title, y, remarks, left_out } = prepare(spec, series)?;
+    let layout = Layout::new(spec, x, y, &series, &remarks);
+    let page = Painter { spec, x_title: &x_title, series: &series, layout: &layout }.paint();
+    Picture::new(page, left_out)
+}
+
+/// Whether the size asked for can be drawn at all.
+///
+/// # Errors
+/// It cannot.
+pub fn has_room(spec: &PlotSpec) -> Result<(), PlotError> {
     if spec.width < MIN_WIDTH || spec.height < MIN_HEIGHT || spec.width.max(spec.height) > MAX_SIDE {
         return Err(PlotError::TooSmall { width: spec.width, height: spec.height });
     }
+    Ok(())
+}
+
+/// What can be drawn of the series, and the axes that hold it.
+pub struct Prepared {
+    /// The series with their points in order; those without a point are left out.
+    pub series: Vec<Series>,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// Its title.
+    pub x_title: String,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What a reader of the picture has to know.
+    pub remarks: Vec<String>,
+    /// What could not be drawn.
+    pub left_out: Vec<String>,
+}
+
+/// Sorts out what can be drawn, and makes the axes.
+///
+/// # Errors
+/// There is not a single point to draw.
+pub fn prepare(spec: &PlotSpec, series: &[Series]) -> Result<Prepared, PlotError> {
     let mut left_out = Vec::new();
     let series: Vec<Series> = series.iter().map(|series| drawable(series, spec.log, &mut left_out)).collect();
     let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
-    let all = || series.iter().flat_map(|one| one.points.iter().chain(one.repeats.iter().flatten()));
+    let all = || series.iter().flat_map(|one| one.points.iter().chain(one.repeats.iter().flatten()).chain(&one.raw));
     let mut remarks = left_out.clone();
     let y = if spec.log {
         scale::logarithmic(all().map(|point| point.y), spec.quantity)
@@ -166,13 +244,16 @@ pub fn draw_svg(spec: &PlotSpec, series: &[Series]) -> Result<Picture, PlotError
         remarks.extend(ceiling.map(|ceiling| beyond(&series, ceiling, spec.quantity)));
         scale::from_zero(all().map(|point| ceiling.map_or(point.y, |ceiling| point.y.min(ceiling))), spec.quantity)
     };
-    let (Some((x, rows_unit)), Some(y)) = (scale::rows(all().map(|point| point.x)), y) else {
+    let (Some((x, x_title)), Some(y)) = (scale::across(spec.across, all().map(|point| point.x)), y) else {
         let why = if left_out.is_empty() { "there are no measured batches".to_owned() } else { left_out.join("; ") };
         return Err(PlotError::Nothing { why });
     };
-    let layout = Layout::new(spec, x, y, &series, &remarks);
-    let svg = Painter { spec, rows_unit, series: &series, layout: &layout }.paint().map_err(PlotError::Drawing)?;
-    Ok(Picture { svg, left_out })
+    // A file of another program may count something else; the unit of the axis stays behind it.
+    let x_title = match &spec.x_title {
+        Some(title) => x_title.replacen("rows in the table", title, 1),
+        None => x_title,
+    };
+    Ok(Prepared { series, x, x_title, y, remarks, left_out })
 }
 
 /// Where a linear axis has to end so that a single batch of a thousand times the others does not press them flat.
@@ -186,17 +267,22 @@ fn ceiling(mut values: Vec<f64>) -> Option<f64> {
     (values.len() >= 8 && rest > 0.0 && highest > FAR * rest).then_some(rest * 1.3)
 }
 
-/// Says which points lie beyond the end of the axis.
-fn beyond(series: &[Series], ceiling: f64, quantity: Quantity) -> String {
-    let figure = |value: f64| match quantity {
+/// A figure of a picture in words.
+pub fn figure(value: f64, quantity: Quantity) -> String {
+    match quantity {
         Quantity::Seconds => human_seconds(value),
         Quantity::Rate => format!("{}/s", human_rate(value)),
-    };
+        Quantity::Plain => significant(value),
+    }
+}
+
+/// Says which points lie beyond the end of the axis.
+fn beyond(series: &[Series], ceiling: f64, quantity: Quantity) -> String {
     let found: Vec<String> = series
         .iter()
         .flat_map(|one| one.points.iter().map(move |point| (one, point)))
         .filter(|(_, point)| point.y > ceiling)
-        .map(|(one, point)| format!("{} batch {} ({})", one.name, point.batch, figure(point.y)))
+        .map(|(one, point)| format!("{} batch {} ({})", one.name, point.batch, figure(point.y, quantity)))
         .collect();
     let shown = found.len().min(6);
     let more = if shown < found.len() { format!(" and {} more", found.len() - shown) } else { String::new() };
@@ -226,6 +312,7 @@ fn drawable(series: &Series, log: bool, left_out: &mut Vec<String>) -> Series {
     }
     Series {
         points: tidy(&series.points),
+        raw: tidy(&series.raw),
         repeats: series.repeats.iter().map(|repeat| tidy(repeat)).filter(|repeat| !repeat.is_empty()).collect(),
         ..series.clone()
     }
@@ -243,84 +330,8 @@ fn listed(batches: &[u64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use quick_xml::events::Event;
-    use quick_xml::reader::Reader;
-
     use super::*;
-
-    /// What a test wants to know of an SVG: the class of the group, the element, its attributes, its text.
-    #[derive(Debug, Clone, Default)]
-    struct Element {
-        group: String,
-        name: String,
-        attributes: Vec<(String, String)>,
-        text: String,
-    }
-
-    impl Element {
-        fn get(&self, name: &str) -> &str {
-            self.attributes.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
-        }
-
-        /// Points in pixels.
-        fn points(&self) -> Vec<(f64, f64)> {
-            self.get("points")
-                .split_whitespace()
-                .map(|pair| {
-                    let (x, y) = pair.split_once(',').unwrap();
-                    (x.parse::<f64>().unwrap() / 10.0, y.parse::<f64>().unwrap() / 10.0)
-                })
-                .collect()
-        }
-    }
-
-    /// Reads the document as XML, which fails where it is none.
-    fn elements(svg: &str) -> Vec<Element> {
-        let mut reader = Reader::from_str(svg);
-        reader.config_mut().check_end_names = true;
-        let (mut found, mut group): (Vec<Element>, String) = (Vec::new(), String::new());
-        loop {
-            match reader.read_event().unwrap() {
-                Event::Eof => return found,
-                Event::Start(start) | Event::Empty(start) => {
-                    let attributes: Vec<(String, String)> = start
-                        .attributes()
-                        .map(|attribute| {
-                            let attribute = attribute.unwrap();
-                            let key = attribute.key.as_ref().to_owned();
-                            (key, attribute.value.into_owned())
-                        })
-                        .collect();
-                    let name = start.name().as_ref().to_owned();
-                    let mut element = Element { group: group.clone(), name, attributes, text: String::new() };
-                    if element.name == "g" {
-                        group = element.get("class").to_owned();
-                        element.group.clone_from(&group);
-                    }
-                    found.push(element);
-                }
-                Event::Text(text) => {
-                    if let Some(last) = found.last_mut() {
-                        last.text.push_str(&text);
-                    }
-                }
-                Event::GeneralRef(name) => {
-                    if let Some(last) = found.last_mut() {
-                        last.text.push_str(&format!("&{};", &*name));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn of<'a>(elements: &'a [Element], group: &str, name: &str) -> Vec<&'a Element> {
-        elements.iter().filter(|element| element.group == group && element.name == name).collect()
-    }
-
-    fn texts(elements: &[Element], group: &str) -> Vec<String> {
-        of(elements, group, "text").into_iter().map(|element| element.text.trim().to_owned()).collect()
-    }
+    use crate::render::test_support::{Element, elements, of, texts};
 
     fn series(name: &str, family: usize, ys: &[f64]) -> Series {
         let points =

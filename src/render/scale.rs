@@ -50,6 +50,48 @@ pub enum Quantity {
     Seconds,
     /// Scaled: `50k`, `1.5M`.
     Rate,
+    /// Plain decimals of something that is not seconds.
+    Plain,
+}
+
+/// What the horizontal axis counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Across {
+    /// Rows in the table.
+    #[default]
+    Rows,
+    /// Bytes of the table.
+    Bytes,
+    /// Seconds.
+    Seconds,
+}
+
+/// The horizontal axis and its title. `None` when no value is finite.
+pub fn across(kind: Across, values: impl Iterator<Item = f64>) -> Option<(Axis, String)> {
+    const BYTES: [(f64, &str); 5] =
+        [(1.0, "bytes"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB"), (1_099_511_627_776.0, "TiB")];
+    const SECONDS: [(f64, &str); 4] = [(1.0, "seconds"), (60.0, "minutes"), (3600.0, "hours"), (86_400.0, "days")];
+    match kind {
+        Across::Rows => rows(values).map(|(axis, unit)| {
+            (axis, if unit.is_empty() { "rows in the table".into() } else { format!("rows in the table ({unit})") })
+        }),
+        Across::Bytes => in_units(values, &BYTES).map(|(axis, unit)| (axis, format!("size of the table ({unit})"))),
+        Across::Seconds => {
+            in_units(values, &SECONDS).map(|(axis, unit)| (axis, format!("time spent loading ({unit})")))
+        }
+    }
+}
+
+/// An axis from zero to the end of the data, in the largest unit of which there are at least two.
+fn in_units(values: impl Iterator<Item = f64>, units: &[(f64, &'static str)]) -> Option<(Axis, &'static str)> {
+    let (low, high) = extent(values.filter(|value| value.is_finite()))?;
+    let (min, max) = (low.min(0.0), if high > 0.0 { high } else { 1.0 });
+    let (unit, word) = units.iter().copied().rfind(|(unit, _)| max >= 2.0 * unit).unwrap_or(units[0]);
+    let step = nice_step((max - min) / unit / 7.0);
+    let ticks = steps(min / unit, max / unit, step)
+        .map(|value| Tick { value: value * unit, label: decimals(value, step) })
+        .collect();
+    Some((Axis { min, max, log: false, ticks }, word))
 }
 
 /// An axis for values from zero up. `None` when no value is finite.
@@ -161,13 +203,21 @@ fn decimals(value: f64, step: f64) -> String {
     } else if places == 0 && (0.0..1e15).contains(&value) {
         units::grouped(value.round() as u64)
     } else {
-        format!("{value:.places$}")
+        let text = format!("{value:.places$}");
+        match text.split_once('.') {
+            // Five digits and more are read in groups.
+            Some((whole, fraction)) if whole.len() > 4 => match whole.parse() {
+                Ok(whole) => format!("{}.{fraction}", units::grouped(whole)),
+                Err(_) => text,
+            },
+            _ => text,
+        }
     }
 }
 
 fn label(value: f64, step: f64, top: f64, quantity: Quantity) -> String {
     let (scale, unit) = match (quantity, top) {
-        (Quantity::Seconds, _) => (1.0, ""),
+        (Quantity::Seconds | Quantity::Plain, _) => (1.0, ""),
         (Quantity::Rate, top) if top >= 1e9 => (1e9, "G"),
         (Quantity::Rate, top) if top >= 1e6 => (1e6, "M"),
         (Quantity::Rate, top) if top >= 2e3 => (1e3, "k"),
@@ -253,6 +303,24 @@ mod tests {
     }
 
     #[test]
+    fn sizes_and_times_have_the_largest_unit_that_is_there_twice() {
+        let found = |kind, values: &[f64]| {
+            let (axis, title) = across(kind, values.iter().copied()).unwrap();
+            check(&axis);
+            (labels(&axis).last().unwrap().to_string(), title)
+        };
+        assert_eq!(
+            found(Across::Bytes, &[1e5, 3.0 * 1_073_741_824.0]),
+            ("3.0".into(), "size of the table (GiB)".into())
+        );
+        assert_eq!(found(Across::Bytes, &[700.0]), ("700".into(), "size of the table (bytes)".into()));
+        assert_eq!(found(Across::Seconds, &[1.0, 600.0]), ("10".into(), "time spent loading (minutes)".into()));
+        assert_eq!(found(Across::Seconds, &[90.0]).1, "time spent loading (seconds)");
+        assert_eq!(found(Across::Rows, &[1e6, 3.4e10]).1, "rows in the table (billions)");
+        assert_eq!(across(Across::Seconds, [f64::NAN].into_iter()), None);
+    }
+
+    #[test]
     fn no_range_is_empty_reversed_or_endless() {
         let odd = [0.0, -1.0, 1.0, 1e-300, 1e300, f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e9, 34e9 + 1.0];
         for &a in &odd {
@@ -265,8 +333,10 @@ mod tests {
                         assert!(axis.fraction(1.0).is_some_and(f64::is_finite));
                     }
                 }
-                let (axis, _) = rows([a, b].into_iter()).unwrap();
-                assert!(axis.min < axis.max && axis.ticks.len() <= 101, "{a} {b} {axis:?}");
+                for kind in [Across::Rows, Across::Bytes, Across::Seconds] {
+                    let (axis, _) = across(kind, [a, b].into_iter()).unwrap();
+                    assert!(axis.min < axis.max && axis.ticks.len() <= 101, "{a} {b} {axis:?}");
+                }
             }
         }
         assert!(from_zero([f64::NAN, f64::INFINITY].into_iter(), Quantity::Seconds).is_none());

@@ -65,15 +65,17 @@ fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    for kept in (0..letters.len()).rev() {
+    let keeping = |kept: usize| -> String {
         let head = kept.div_ceil(2);
-        let shorter: String =
-            letters[..head].iter().chain(&['…']).chain(&letters[letters.len() - (kept - head)..]).collect();
-        if fits(&shorter) {
-            return shorter;
-        }
+        letters[..head].iter().chain(&['…']).chain(&letters[letters.len() - (kept - head)..]).collect()
+    };
+    // Halving, because a name of a megabyte would take a day one letter at a time.
+    let (mut fitting, mut too_many) = (0, letters.len());
+    while too_many - fitting > 1 {
+        let middle = (fitting + too_many) / 2;
+        if fits(&keeping(middle)) { fitting = middle } else { too_many = middle }
     }
-    "…".into()
+    keeping(fitting)
 }
 
 /// Breaks `text` at spaces into lines of at most `limit` as `measure` counts; not at no-break spaces. A word that is longer stands alone.

@@ -3,6 +3,7 @@
 // clippy.toml allows it inside #[test] functions only, and what they share is as much of a test.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod browser;
 mod care;
 mod cli;
 mod compare;
@@ -11,6 +12,7 @@ mod foreign;
 mod mariadb;
 mod mysql;
 mod observe;
+mod pictures;
 mod plans;
 mod reading;
 mod resume;

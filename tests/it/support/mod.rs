@@ -4,6 +4,7 @@ pub mod external;
 pub mod fake;
 pub mod families;
 pub mod servers;
+pub mod webdriver;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,0 +1,180 @@
+//! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
+
+use crate::analyse::Curve;
+use crate::render::input::Input;
+use crate::render::show::curve_names;
+use crate::units::{human_rate, human_rows, significant};
+
+/// A curve that is slower than this many times at its end has fallen.
+const FALLEN: f64 = 1.5;
+/// Shorter curves are not judged.
+const LEAST_BATCHES: usize = 4;
+
+/// Rows per second at the two ends of a curve, as far as they are known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Speeds {
+    /// The baseline.
+    pub first: Option<f64>,
+    /// The last three batches.
+    pub last: Option<f64>,
+}
+
+impl Speeds {
+    /// The speeds of a curve.
+    pub fn of(curve: &Curve) -> Self {
+        Self {
+            first: curve.baseline().map(|baseline| baseline.rows_per_second()),
+            last: curve.last_seconds_per_million().map(|cost| 1e6 / cost),
+        }
+    }
+
+    /// How many times slower the end is.
+    pub fn slowdown(&self) -> Option<f64> {
+        Some(self.first? / self.last?)
+    }
+}
+
+/// The rows after which every batch was slower than a fallen curve's; `None` where the last batch is not.
+fn slower_from(curve: &Curve) -> Option<u64> {
+    let baseline = curve.baseline()?;
+    let slow = |index: usize| baseline.slowdown(&curve.samples[index]).is_some_and(|factor| factor >= FALLEN);
+    let held = (0..curve.samples.len()).rev().find(|&index| !slow(index));
+    match held {
+        Some(index) if index + 1 < curve.samples.len() => Some(curve.samples[index].table_rows),
+        Some(_) => None,
+        None => Some(0),
+    }
+}
+
+/// The sentences, the most important first.
+pub fn sentences(input: &Input) -> Vec<String> {
+    let names = curve_names(input);
+    let measured: Vec<(&Curve, &String, Speeds)> = input
+        .curves
+        .iter()
+        .zip(&names)
+        .filter(|(curve, _)| !curve.samples.is_empty())
+        .map(|(curve, name)| (curve, name, Speeds::of(curve)))
+        .collect();
+    if measured.is_empty() {
+        return vec!["Nothing was measured.".into()];
+    }
+    let mut out = Vec::new();
+    let judged = |one: &&(&Curve, &String, Speeds)| one.0.samples.len() >= LEAST_BATCHES && one.2.slowdown().is_some();
+    let mut falling: Vec<(&Curve, &String, Speeds)> =
+        measured.iter().filter(judged).filter(|one| one.2.slowdown() >= Some(FALLEN)).copied().collect();
+    falling.sort_by(|a, b| b.2.slowdown().unwrap_or(0.0).total_cmp(&a.2.slowdown().unwrap_or(0.0)));
+    let holding: Vec<(&Curve, &String, Speeds)> =
+        measured.iter().filter(judged).filter(|one| one.2.slowdown() < Some(FALLEN)).copied().collect();
+    for (curve, name, speeds) in falling.iter().take(8) {
+        out.push(falls(curve, name, *speeds));
+    }
+    if falling.len() > 8 {
+        out.push(format!("{} more curves fall; the table has them.", falling.len() - 8));
+    }
+    for (curve, name, speeds) in holding.iter().take(if holding.len() <= 4 { 4 } else { 0 }) {
+        let last = speeds.last.map_or_else(|| "-".into(), human_rate);
+        let rows = human_rows(curve.table_rows());
+        out.push(format!("{name} holds: {last} rows/s at {rows} rows, {}.", change(speeds.slowdown().unwrap_or(1.0))));
+    }
+    if holding.len() > 4 {
+        let shown: Vec<&str> = holding.iter().take(6).map(|one| one.1.as_str()).collect();
+        let more = if holding.len() > 6 { format!(" and {} more", holding.len() - 6) } else { String::new() };
+        out.push(format!(
+            "{} curves hold their speed (less than {FALLEN}x slower at the end): {}{more}.",
+            holding.len(),
+            shown.join(", ")
+        ));
+    }
+    let short = measured.len() - falling.len() - holding.len();
+    if short > 0 {
+        out.push(match short {
+            1 => "1 curve is too short to judge.".into(),
+            more => format!("{more} curves are too short to judge."),
+        });
+    }
+    if measured.len() > 1
+        && let Some((_, name, speeds)) =
+            measured.iter().rev().max_by(|a, b| a.2.last.unwrap_or(0.0).total_cmp(&b.2.last.unwrap_or(0.0)))
+        && let Some(last) = speeds.last
+    {
+        out.push(format!("Fastest at its end: {name}, {} rows/s.", human_rate(last)));
+    }
+    out
+}
+
+fn falls(curve: &Curve, name: &str, speeds: Speeds) -> String {
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), human_rate);
+    let from = match slower_from(curve) {
+        Some(0) | None => String::new(),
+        Some(rows) => format!("; slower for good from {} rows on", human_rows(rows)),
+    };
+    format!(
+        "{name} falls {}x: from {} to {} rows/s at {} rows{from}.",
+        significant(speeds.slowdown().unwrap_or(1.0)),
+        rate(speeds.first),
+        rate(speeds.last),
+        human_rows(curve.table_rows())
+    )
+}
+
+fn change(slowdown: f64) -> String {
+    let percent = (1.0 / slowdown - 1.0) * 100.0;
+    match percent.round() as i64 {
+        0 => "as at the start".into(),
+        percent if percent > 0 => format!("{percent}% faster than at the start"),
+        percent => format!("{}% slower than at the start", -percent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::{RunSamples, group};
+    use crate::record::Sample;
+
+    fn input(curves: &[(&str, Vec<f64>)]) -> Input {
+        let samples = curves
+            .iter()
+            .flat_map(|(key, seconds)| {
+                (1..).zip(seconds).map(|(batch, &seconds)| Sample {
+                    curve: (*key).into(),
+                    engine: "innodb".into(),
+                    key: (*key).into(),
+                    batch,
+                    rows: 100_000,
+                    table_rows: batch * 100_000,
+                    seconds,
+                    ..Sample::default()
+                })
+            })
+            .collect();
+        Input { curves: group(&[RunSamples { run: "r".into(), samples }]).curves, ..Input::default() }
+    }
+
+    #[test]
+    fn it_says_which_falls_where_and_how_far_and_which_holds() {
+        let fall = [vec![1.0; 5], vec![10.0; 5]].concat();
+        assert_eq!(
+            sentences(&input(&[("autoinc", vec![1.0; 10]), ("uuid4", fall), ("uuid7", vec![1.0; 2])])),
+            [
+                "uuid4 falls 10.0x: from 100k to 10.0k rows/s at 1M rows; slower for good from 500k rows on.",
+                "autoinc holds: 100k rows/s at 1M rows, as at the start.",
+                "1 curve is too short to judge.",
+                "Fastest at its end: autoinc, 100k rows/s.",
+            ]
+        );
+    }
+
+    #[test]
+    fn many_curves_are_counted() {
+        let names: Vec<String> = (0..20).map(|index| format!("k{index}")).collect();
+        let holding: Vec<(&str, Vec<f64>)> = names.iter().map(|name| (name.as_str(), vec![1.0; 6])).collect();
+        let found = sentences(&input(&holding));
+        assert!(found[0].starts_with("20 curves hold") && found[0].contains("and 14 more"), "{found:?}");
+        let falling: Vec<(&str, Vec<f64>)> =
+            names.iter().map(|name| (name.as_str(), vec![1.0, 1.0, 1.0, 4.0, 4.0, 4.0])).collect();
+        let found = sentences(&input(&falling));
+        assert_eq!(found[8], "12 more curves fall; the table has them.");
+    }
+}
