@@ -39,7 +39,9 @@ pub fn table(
         let last = sample_rows.min(last_batch_rows).min(rows);
         let found = table.last_rows(source.insert_columns(), last, rows)?;
         compare_last(source, rows - last_batch_rows.min(rows)..rows, last, &found, &mut verification);
-        verification.compared = Some("the rows that came last, since no index finds a row again".into());
+        if verification.left_out.is_none() {
+            verification.compared = Some("the rows that came last, since no index finds a row again".into());
+        }
         return Ok(verification);
     };
     let columns = source.insert_columns();
@@ -71,6 +73,11 @@ fn compare_last(
     let distinct = |column: usize| found.iter().filter_map(|values| word(&values[column])).collect::<HashSet<_>>();
     let Some(column) = (0..columns).max_by_key(|&column| distinct(column).len()) else { return };
     let words = distinct(column);
+    if words.is_empty() && !found.is_empty() {
+        verification.left_out =
+            Some("no column of this table tells rows apart exactly, so rows were counted and not compared".into());
+        return;
+    }
     let mut sent: HashMap<Vec<u8>, Vec<ExpectedRow<'_>>> = HashMap::new();
     for row in batch {
         let expected = source.expected(row);
@@ -114,7 +121,9 @@ fn word(value: &Value) -> Option<Vec<u8>> {
         Value::Int(number) => Some(number.to_string().into_bytes()),
         Value::UInt(number) => Some(number.to_string().into_bytes()),
         Value::Text(bytes) | Value::Bytes(bytes) => Some(bytes.to_vec()),
-        Value::Null | Value::Real(_) => None,
+        // No text that rowcliff makes begins with a zero byte.
+        Value::Null => Some(b"\0NULL".to_vec()),
+        Value::Real(_) => None,
     }
 }
 

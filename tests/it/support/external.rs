@@ -454,7 +454,8 @@ pub fn a_table_that_no_index_searches_is_compared_by_its_last_rows(family: Famil
     let counted =
         "CREATE TABLE {table} (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, a INT NOT NULL, b VARCHAR(30)) {options}";
     let heap = "CREATE TABLE {table} (a INT NOT NULL, b VARCHAR(30), c DATETIME(3)) {options}";
-    for (schema, engine) in [(counted, "innodb"), (heap, "innodb"), (heap, "myisam")] {
+    let nullable = "CREATE TABLE {table} (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, a INT, b DOUBLE) {options}";
+    for (schema, engine) in [(counted, "innodb"), (heap, "innodb"), (heap, "myisam"), (nullable, "innodb")] {
         std::fs::write(home.join("own.sql"), schema).unwrap();
         let run_directory = place.finished(&[
             "--engine",
