@@ -252,33 +252,8 @@ impl Input {
 mod tests {
     use super::*;
     use crate::record::store::{CsvAppender, write_run};
-    use crate::record::{Environment, RunState, Sample};
-
-    fn record(curves: &[&str]) -> RunRecord {
-        RunRecord {
-            format_version: 1,
-            program_version: "0.1.0".into(),
-            build_profile: "release".into(),
-            run_id: "r".into(),
-            command_line: vec!["rowcliff".into(), "run".into()],
-            started_at: "2026-11-30T00:00:00Z".into(),
-            finished_at: None,
-            state: RunState::Finished,
-            process_id: None,
-            resumed_by: Vec::new(),
-            plan: serde_json::Value::Null,
-            environment: Environment::default(),
-            targets: std::collections::BTreeMap::new(),
-            curves: curves
-                .iter()
-                .map(|curve| CurveRecord {
-                    curve: (*curve).into(),
-                    outcome: Outcome::Completed,
-                    ..CurveRecord::default()
-                })
-                .collect(),
-        }
-    }
+    use crate::record::Sample;
+    use crate::render::test_support::run_record as record;
 
     fn write_samples(directory: &Path, curve: &str, batches: u64) {
         let mut file = CsvAppender::open(&directory.join(BATCHES_FILE)).unwrap();

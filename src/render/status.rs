@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::names::record_names;
 use super::progress::range_words;
+use super::show::outcome_word;
 use crate::analyse::{Baseline, baseline, time_left};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_rate, human_seconds};
@@ -178,14 +179,8 @@ impl Current {
 
 fn word(outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::NotStarted => "not started",
         Outcome::Running => "running",
-        Outcome::Completed => "completed",
-        Outcome::Stopped { .. } => "stopped",
-        Outcome::Full { .. } => "full",
-        Outcome::Skipped { .. } => "skipped",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Interrupted => "interrupted",
+        other => outcome_word(other),
     }
 }
 

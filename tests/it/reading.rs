@@ -249,6 +249,30 @@ fn a_run_of_our_own_on_a_small_pool_falls_and_its_ascending_keys_do_not() {
     remark(&ascending, "strong scatter");
 }
 
+/// Our own runs on what has no cliff: SQLite's UUID table costs more with nearly every batch, 141k rows/s at first and 40k at
+/// its end, without a place where that begins; tables of MEMORY cost the same at any size but for the scatter of the machine.
+///
+/// ```text
+/// uuid4 on SQLite, cost   __..--''""      MEMORY, cost   -_-.-_.-~-_
+/// ```
+#[test]
+fn real_runs_without_a_cliff_have_none() {
+    let all = |file: &str| read_batches(&data(file)).unwrap().samples;
+    let of = |samples: &[Sample], key: &str| -> Vec<Sample> {
+        samples.iter().filter(|sample| sample.key.starts_with(key)).cloned().collect()
+    };
+    let sqlite = all("sqlite_default.csv");
+    no_cliff(&read(&of(&sqlite, "autoinc"), CLIFF_FACTOR), Shape::Flat);
+    let random = read(&of(&sqlite, "uuid4"), CLIFF_FACTOR);
+    no_cliff(&random, Shape::Gradual);
+    let grown = random.end_seconds_per_million.unwrap() / random.baseline_seconds_per_million.unwrap();
+    assert!((3.0..4.0).contains(&grown), "{random:#?}");
+    let memory = all("memory.csv");
+    no_cliff(&read(&of(&memory, "uuid4"), CLIFF_FACTOR), Shape::Flat);
+    // One step of 1.18 times, when other work began on the machine: seen, and no cliff.
+    no_cliff(&read(&of(&memory, "autoinc"), CLIFF_FACTOR), Shape::Step);
+}
+
 #[test]
 fn every_word_has_a_series() {
     let of = |costs: &[f64]| reading(costs.iter().enumerate().map(|(at, &cost)| ((at + 1) as f64 * 1e5, 1e5, cost)));

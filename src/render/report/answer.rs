@@ -1,6 +1,7 @@
 //! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
 
 use crate::analyse::Curve;
+use crate::analyse::cliffs::{self, CLIFF_FACTOR};
 use crate::render::input::Input;
 use crate::render::show::curve_names;
 use crate::units::{human_rate, human_rows, significant};
@@ -105,9 +106,15 @@ pub fn sentences(input: &Input) -> Vec<String> {
 
 fn falls(curve: &Curve, name: &str, speeds: Speeds) -> String {
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), human_rate);
-    let from = match slower_from(curve) {
-        Some(0) | None => String::new(),
-        Some(rows) => format!("; slower for good from {} rows on", human_rows(rows)),
+    let reading = cliffs::read(&curve.samples, CLIFF_FACTOR);
+    let from = match (reading.cliffs.first(), slower_from(curve)) {
+        (Some(cliff), _) => format!(
+            "; the cliff is between {} and {} rows",
+            human_rows(cliff.onset_from_rows),
+            human_rows(cliff.onset_to_rows)
+        ),
+        (None, Some(0) | None) => String::new(),
+        (None, Some(rows)) => format!("; slower for good from {} rows on", human_rows(rows)),
     };
     format!(
         "{name} falls {}x: from {} to {} rows/s at {} rows{from}.",
@@ -158,7 +165,7 @@ mod tests {
         assert_eq!(
             sentences(&input(&[("autoinc", vec![1.0; 10]), ("uuid4", fall), ("uuid7", vec![1.0; 2])])),
             [
-                "uuid4 falls 10.0x: from 100k to 10.0k rows/s at 1M rows; slower for good from 500k rows on.",
+                "uuid4 falls 10.0x: from 100k to 10.0k rows/s at 1M rows; the cliff is between 500k and 600k rows.",
                 "autoinc holds: 100k rows/s at 1M rows, as at the start.",
                 "1 curve is too short to judge.",
                 "Fastest at its end: autoinc, 100k rows/s.",
