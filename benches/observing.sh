@@ -2,12 +2,12 @@
 # What observing costs: pairs of runs with `--counters none` and `--counters default` on one private MariaDB, alternating in
 # order, and the ratio of the seconds per batch of each pair. Machines are shared and noisy: read the median of the ratios.
 #
-#   benches/observing.sh [PAIRS] [ROWS]        defaults: 9 pairs, 1,000,000 rows
+#   benches/observing.sh [PAIRS] [ROWS]        defaults: 10 pairs, 1,000,000 rows; an even number, since the order alternates
 #
 # Prints a table in Markdown: the ratio of seconds per batch (1.000: nothing), and what a gap takes beside encoding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pairs=${1:-9}
+pairs=${1:-10}
 rows=${2:-1000000}
 
 . tests/servers.sh

@@ -251,8 +251,8 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::store::{CsvAppender, write_run};
     use crate::record::Sample;
+    use crate::record::store::{CsvAppender, write_run};
     use crate::render::test_support::run_record as record;
 
     fn write_samples(directory: &Path, curve: &str, batches: u64) {
