@@ -18,22 +18,30 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub start_again: bool,
 
-    /// How progress is shown on stderr
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
-    pub progress: Progress,
-
-    /// Nothing on stderr but errors: --progress none
-    #[arg(long, short, conflicts_with = "progress")]
-    pub quiet: bool,
+    /// How progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// How to log in.
     #[command(flatten)]
     pub access: AccessArgs,
 }
 
-impl ResumeArgs {
-    /// How progress is shown.
-    pub fn progress(&self) -> Progress {
+/// How progress is shown: the same options for every command that loads.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ProgressArgs {
+    /// How progress is shown on stderr
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
+    progress: Progress,
+
+    /// Nothing on stderr but errors: --progress none
+    #[arg(long, short, conflicts_with = "progress")]
+    quiet: bool,
+}
+
+impl ProgressArgs {
+    /// What was said, both options taken together.
+    pub fn word(self) -> Progress {
         if self.quiet { Progress::None } else { self.progress }
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use access::{AccessArgs, ReplicationArgs};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use foreign::ForeignArgs;
-use lifecycle::{ResumeArgs, StatusArgs};
+use lifecycle::{ProgressArgs, ResumeArgs, StatusArgs};
 use plot::{PlotArgs, ReportArgs};
 use reading::CliffsArgs;
 use reckon::{CompareArgs, ForecastArgs};
@@ -71,9 +71,9 @@ impl Command {
     /// Whether everything on stderr is to be JSON.
     pub fn speaks_json(&self) -> bool {
         match self {
-            Self::Run(args) => args.progress() == Progress::Json,
-            Self::Check(args) => args.run.progress() == Progress::Json,
-            Self::Resume(args) => args.progress() == Progress::Json,
+            Self::Run(args) => args.progress.word() == Progress::Json,
+            Self::Check(args) => args.run.progress.word() == Progress::Json,
+            Self::Resume(args) => args.progress.word() == Progress::Json,
             _ => false,
         }
     }
@@ -271,13 +271,9 @@ pub struct RunArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub fail_on_cliff: bool,
 
-    /// How progress is shown on stderr
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Progress::Auto)]
-    pub progress: Progress,
-
-    /// Nothing on stderr but errors: --progress none
-    #[arg(long, short, conflicts_with = "progress")]
-    pub quiet: bool,
+    /// How progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 
     /// How to log in.
     #[command(flatten)]
@@ -310,13 +306,6 @@ pub struct SaidOption {
     pub values: Vec<OsString>,
     /// Its line in the plan file; `None` when it stood on the command line.
     pub line: Option<usize>,
-}
-
-impl RunArgs {
-    /// How progress is shown.
-    pub fn progress(&self) -> Progress {
-        if self.quiet { Progress::None } else { self.progress }
-    }
 }
 
 /// How progress is shown.

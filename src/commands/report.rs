@@ -8,7 +8,7 @@ use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::plot::ReportArgs;
 use crate::error::{Error, exit};
 use crate::record::store::replace_file;
-use crate::render::cliffs;
+use crate::render::cliffs::{self, Judged};
 use crate::render::input::{self, Input};
 use crate::render::report::{ReportOptions, report};
 
@@ -25,16 +25,16 @@ pub fn run(args: &ReportArgs) -> Result<Output, Error> {
     let beside = |path: &PathBuf| if path.is_dir() { path.join(REPORT_FILE) } else { path.with_file_name(REPORT_FILE) };
     let path = args.out.clone().or_else(|| args.runs.first().map(beside)).unwrap_or_else(|| REPORT_FILE.into());
     let path = if path.is_dir() { path.join(REPORT_FILE) } else { path };
-    let options = ReportOptions { title: args.title.clone(), ..with_cliffs(&mut input) };
+    let counted = super::cliffs::all_counted(&mut input);
+    let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
+    let options = ReportOptions { title: args.title.clone(), ..with_cliffs(&judged) };
     write(&input, &path, &options)?;
     Ok(Output { stdout: format!("{}\n", path.display()), stderr: input.problems, exit: exit::OK })
 }
 
 /// The usual report, with what is read from its curves.
-pub(super) fn with_cliffs(input: &mut Input) -> ReportOptions {
-    let counted = super::cliffs::all_counted(input);
-    let judged = cliffs::judge_all(input, &counted, CLIFF_FACTOR);
-    ReportOptions { cliffs: (!judged.is_empty()).then(|| cliffs::section(&judged)), ..ReportOptions::default() }
+pub(super) fn with_cliffs(judged: &[Judged<'_>]) -> ReportOptions {
+    ReportOptions { cliffs: (!judged.is_empty()).then(|| cliffs::section(judged)), ..ReportOptions::default() }
 }
 
 /// Writes the report; an old one is whole until the new one is.

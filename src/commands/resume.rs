@@ -22,7 +22,7 @@ pub fn run(args: &ResumeArgs, command_line: &[String]) -> Result<Output, Error> 
     let plan: Plan = serde_json::from_value(record.plan.clone())
         .map_err(|error| Error::file(&args.run, error, "the plan in run.json is what a run goes on with"))?;
     let login = Login::read(&args.access)?;
-    let mut reporter = progress::reporter(style(args.progress()));
+    let mut reporter = progress::reporter(style(args.progress.word()));
     login.notes.iter().for_each(|note| reporter.report(&Event::Note(note)));
     let secrets: Result<Vec<Secret>, Error> = plan
         .targets

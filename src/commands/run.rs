@@ -29,7 +29,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     if let Some(nothing) = nothing_to_do(&resolved.plan) {
         return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
     }
-    let mut reporter = progress::reporter(style(args.progress()));
+    let mut reporter = progress::reporter(style(args.progress.word()));
     for note in &resolved.notes {
         reporter.report(&Event::Note(note));
     }
@@ -112,7 +112,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         reporter: &mut refreshing,
         command_line: command_line.to_vec(),
         run_id: past.as_ref().map_or_else(crate::run::new_run_id, |past| past.record.run_id.clone()),
-        past,
+        past: past.map(Arc::new),
     };
     let summary = runner.execute()?;
     Ok(closing(&summary, &path, plan))
@@ -170,7 +170,8 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
             }
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
-            let judged = cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR);
+            let counted = super::cliffs::all_counted(&mut input);
+            let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
             has_cliff = cliffs::any_cliff(&judged);
             if !judged.is_empty() {
                 stdout.push_str(&cliffs::lines(&judged));
@@ -185,8 +186,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
                 }
             }
             let report = directory.join(super::report::REPORT_FILE);
-            let options = super::report::with_cliffs(&mut input);
-            match super::report::write(&input, &report, &options) {
+            match super::report::write(&input, &report, &super::report::with_cliffs(&judged)) {
                 Ok(()) => stdout.push_str(&format!("report   {}\n", report.display())),
                 Err(error) => stderr.push(error.to_string()),
             }

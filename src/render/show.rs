@@ -447,7 +447,8 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
 
     #[test]
     fn reasons_are_listed_below_the_table() {
-        use crate::record::{CurveRecord, Environment};
+        use crate::record::CurveRecord;
+        use crate::render::test_support::run_record;
         let curve = |name: &str, key: &str, outcome| CurveRecord {
             curve: name.into(),
             engine: "innodb".into(),
@@ -474,22 +475,7 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
             variables: (0..12).map(|index| (format!("innodb_variable_{index}"), "64M".into())).collect(),
             notes: vec![],
         };
-        let record = RunRecord {
-            format_version: 1,
-            program_version: "0.1.0".into(),
-            build_profile: "release".into(),
-            run_id: "r".into(),
-            command_line: vec![],
-            started_at: String::new(),
-            finished_at: None,
-            state: RunState::Finished,
-            process_id: None,
-            resumed_by: Vec::new(),
-            plan: serde_json::Value::Null,
-            environment: Environment::default(),
-            targets: [("db".to_owned(), target)].into(),
-            curves: outcomes,
-        };
+        let record = RunRecord { targets: [("db".to_owned(), target)].into(), curves: outcomes, ..run_record(&[]) };
         let run = LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) };
         let samples = crate::record::store::Samples { samples: samples("a", "autoinc", &[0.4; 3]), problems: vec![] };
         let text = show(&super::super::input::assemble([(run, samples)], vec![]), ShowOptions::default());

@@ -61,7 +61,8 @@ pub fn load_batches(
     let rules = runner.plan.stop.clone();
     let mut judge = Judge::new(&rules);
     let started = runner.clock.now();
-    let spent = runner.past.as_ref().map_or(Duration::ZERO, |past| past.spent(&plan.name));
+    let nothing = (Duration::ZERO, Duration::ZERO);
+    let spent = runner.past.as_ref().map_or(nothing, |past| (past.spent(&plan.name), past.spent_in_run()));
     let sample_notes = table.facts().sample_notes.clone();
     let Start { mut boundary, mut samples, word } = start;
     for sample in &samples {
@@ -197,10 +198,9 @@ impl<'a> Guard<'a> {
         rules: &'a StopRules,
         data: Option<PathBuf>,
         curve_started: Duration,
-        spent: Duration,
+        spent: (Duration, Duration),
     ) -> Self {
         let now = runner.clock.now();
-        let spent_in_run = runner.past.as_ref().map_or(Duration::ZERO, |past| past.spent_in_run());
         let mut disks = vec![runner.directory.path().to_owned()];
         disks.extend(data);
         Self {
@@ -209,7 +209,7 @@ impl<'a> Guard<'a> {
             interrupt: runner.interrupt.clone(),
             curve_started,
             run_started: runner.started,
-            spent: (spent, spent_in_run),
+            spent,
             disks,
             disk_seen: None,
             disk: None,
@@ -331,10 +331,11 @@ fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure
     let Job { plan, table, ready, rows, boundary, .. } = job;
     let boundary = *boundary;
     let orphans = ready.crew.session_ids();
+    // Before another connection is opened: there is never more than one beside those asked for.
+    std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
     if let Ok(line) = resume::own_sessions(plan.number, *table) {
         runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))?;
     }
-    std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
     let source = Arc::clone(&ready.source);
     let deadline = Instant::now() + RECONNECT_LIMIT;
     loop {

@@ -140,7 +140,7 @@ pub struct Runner<'a> {
     /// The clock at the start of the run.
     pub started: std::time::Duration,
     /// What an earlier process left of it, when this one goes on.
-    pub past: Option<Past>,
+    pub past: Option<Arc<Past>>,
 }
 
 impl Runner<'_> {
@@ -247,7 +247,9 @@ impl Runner<'_> {
         environment::survey(&mut record.environment, self.plan, &record.targets, self.directory.path());
         for warning in advice::warnings(self.plan, record, self.directory.path()) {
             self.reporter.report(&Event::Note(&warning));
-            record.environment.notes.push(warning);
+            if !record.environment.notes.contains(&warning) {
+                record.environment.notes.push(warning);
+            }
         }
     }
 
