@@ -14,6 +14,7 @@
 //! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.
 //! - [`target`]: where rows go. [`target::engines`] is the engine table: what differs, as data.
 //! - [`load`]: how rows travel; one file for each method.
+//! - [`probe`]: what runs between the batches: rows asked for, statements, and what their answers must be.
 //! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
 //!   a [`target::Canceller`] ends a statement.
 //! - [`observe`]: the machine and the server, read outside the timed sections: [`observe::Observer`] fills what a sample has
@@ -35,6 +36,7 @@ pub mod key;
 pub mod load;
 pub mod observe;
 pub mod plan;
+pub mod probe;
 pub mod record;
 pub mod render;
 pub mod rows;

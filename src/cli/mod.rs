@@ -7,6 +7,7 @@ pub mod access;
 pub mod foreign;
 pub mod lifecycle;
 pub mod plot;
+pub mod probe;
 pub mod reading;
 pub mod reckon;
 
@@ -19,6 +20,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use foreign::ForeignArgs;
 use lifecycle::{ProgressArgs, ResumeArgs, StatusArgs};
 use plot::{PlotArgs, ReportArgs};
+use probe::ProbeArgs;
 use reading::CliffsArgs;
 use reckon::{CompareArgs, ForecastArgs};
 
@@ -237,6 +239,10 @@ pub struct RunArgs {
     /// Which counters of the server are read after each batch, for counters.csv
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Counters::Default)]
     pub counters: Counters,
+
+    /// What is run between the batches.
+    #[command(flatten)]
+    pub probe: ProbeArgs,
 
     /// When to stop early
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{
-    Care, Cell, CurvePlan, Flush, Login, Place, Plan, Protection, SchemaFile, Secret, Sizes, TargetSpec, place,
+    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, SchemaFile, Secret, Sizes, TargetSpec, place,
     settings,
 };
 use crate::cli;
@@ -100,6 +100,7 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         strict: args.strict,
         control_batch: args.control_batch,
         fail_on_cliff: args.fail_on_cliff,
+        probe: ProbePlan::of_args(&args.probe)?,
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
         shard: None,
     };

@@ -7,6 +7,7 @@ pub mod matrix;
 pub mod option_file;
 pub mod place;
 pub mod print;
+pub mod probe;
 pub mod settings;
 pub mod shard;
 
@@ -18,6 +19,7 @@ pub use flush::Flush;
 pub use login::{Login, Protection};
 pub use matrix::{Resolved, resolve};
 pub use place::{Place, Secret, ServerPlace, TargetSpec};
+pub use probe::{ProbePlan, ProbeWhen};
 pub use shard::Shard;
 
 use crate::cli::RunArgs;
@@ -70,6 +72,9 @@ pub struct Plan {
     /// Whether a cliff in a curve is an exit code of its own.
     #[serde(default)]
     pub fail_on_cliff: bool,
+    /// What is run between the batches.
+    #[serde(default)]
+    pub probe: Option<ProbePlan>,
     /// What the user allows on a server that is not ours.
     #[serde(default)]
     pub care: Care,

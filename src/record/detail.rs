@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::probe::PROBES_FILE;
 use super::store::{Problem, replace_file};
 
 /// Name of the file of counters in a run directory.
@@ -84,7 +85,7 @@ pub fn read_seconds(directory: &Path) -> io::Result<Lines<SecondLine>> {
     read(&directory.join(SECONDS_FILE))
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Lines<T>> {
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Lines<T>> {
     let mut out = Lines { lines: Vec::new(), problems: Vec::new() };
     let mut text = Vec::new();
     match File::open(path) {
@@ -116,7 +117,7 @@ fn whole_lines(text: &[u8]) -> usize {
     text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
 }
 
-/// Takes out of `counters.csv` and `seconds.csv` what belongs to batches that are not recorded: `is_recorded` is asked
+/// Takes out of `counters.csv`, `seconds.csv` and `probes.csv` what belongs to batches that are not recorded: `is_recorded` is asked
 /// with the full name of a curve and a batch. A cut last line goes too, so that the next one is not appended to it.
 /// Gives the number of lines taken out. A file of which nothing goes is left as it is.
 ///
@@ -124,7 +125,7 @@ fn whole_lines(text: &[u8]) -> usize {
 /// Whatever the file system says; the files are then as before, or the first of them is done.
 pub fn drop_lines_beyond(directory: &Path, is_recorded: &dyn Fn(&str, u64) -> bool) -> io::Result<u64> {
     let mut dropped = 0;
-    for name in [COUNTERS_FILE, SECONDS_FILE] {
+    for name in [COUNTERS_FILE, SECONDS_FILE, PROBES_FILE] {
         dropped += drop_lines(&directory.join(name), is_recorded)?;
     }
     Ok(dropped)

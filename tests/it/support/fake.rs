@@ -372,6 +372,7 @@ impl FakeRun {
             strict: false,
             control_batch: false,
             fail_on_cliff: false,
+            probe: None,
             care: rowcliff::plan::Care::default(),
             shard: None,
         };

@@ -1,0 +1,143 @@
+//! What is run between the batches, resolved.
+
+use serde::{Deserialize, Serialize};
+
+use super::Sizes;
+use crate::cli::probe::{ProbeArgs, ProbeKeys};
+use crate::error::Error;
+use crate::probe::ProbeKind;
+
+/// Operations of an iteration when nothing is said of them.
+const DEFAULT_OPS: u64 = 1000;
+/// Table sizes at which probes run when nothing is said of them.
+const DEFAULT_POINTS: u64 = 10;
+
+/// The probes of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbePlan {
+    /// Which, in the order in which they run.
+    pub probes: Vec<ProbeKind>,
+    /// When.
+    pub when: ProbeWhen,
+    /// Connections that share the operations of an iteration; those that load where it is empty.
+    pub connections: Vec<u32>,
+    /// Iterations of each probe with each number of connections.
+    pub iterations: u32,
+    /// Operations of an iteration over all its connections, one size after the other; `None` has no limit but time.
+    pub ops: Vec<Option<u64>>,
+    /// The most an iteration may take.
+    pub seconds: Option<f64>,
+    /// Whether each iteration asks for other rows.
+    pub fresh_keys: bool,
+    /// Whether each probe runs once unrecorded before its first iteration.
+    pub warmup: bool,
+}
+
+/// The table sizes at which probes run. By batches they run at the end of a curve too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeWhen {
+    /// After every so many batches.
+    Every(u64),
+    /// Ten times in a curve.
+    Tenths,
+    /// At the first batch that reaches each of these sizes, ascending.
+    At(Vec<u64>),
+}
+
+impl ProbePlan {
+    /// The plan of what was typed; `None` without probes.
+    ///
+    /// # Errors
+    /// A word is no probe.
+    pub fn of_args(args: &ProbeArgs) -> Result<Option<Self>, Error> {
+        let mut probes: Vec<ProbeKind> = Vec::new();
+        for word in &args.probe {
+            let probe = word
+                .trim()
+                .parse()
+                .map_err(|cause: String| Error::usage("--probe", cause, "see rowcliff run --help"))?;
+            if !probes.contains(&probe) {
+                probes.push(probe);
+            }
+        }
+        if probes.is_empty() {
+            return Ok(None);
+        }
+        let mut at = args.probe_at.clone();
+        at.sort_unstable();
+        at.dedup();
+        let when = match args.probe_every {
+            Some(batches) => ProbeWhen::Every(u64::from(batches)),
+            None if at.is_empty() => ProbeWhen::Tenths,
+            None => ProbeWhen::At(at),
+        };
+        let ops = match (args.probe_ops.as_slice(), args.probe_seconds) {
+            ([], Some(_)) => vec![None],
+            ([], None) => vec![Some(DEFAULT_OPS)],
+            (list, _) => list.iter().copied().map(Some).collect(),
+        };
+        Ok(Some(Self {
+            probes,
+            when,
+            connections: args.probe_connections.clone(),
+            iterations: args.probe_iterations,
+            ops,
+            seconds: args.probe_seconds.map(|limit| limit.as_secs_f64()),
+            fresh_keys: args.probe_keys == ProbeKeys::Fresh,
+            warmup: args.probe_warmup,
+        }))
+    }
+
+    /// Whether the probes run after a batch of a curve, the last one included.
+    pub fn runs_after(&self, batch: u64, sizes: Sizes) -> bool {
+        let batches = sizes.batches();
+        let reached = |rows: &u64| rows.div_ceil(sizes.batch_rows).max(1) == batch;
+        batch > 0
+            && match &self.when {
+                ProbeWhen::Every(each) => batch.is_multiple_of(*each) || batch == batches,
+                ProbeWhen::Tenths => batch.is_multiple_of(batches.div_ceil(DEFAULT_POINTS)) || batch == batches,
+                ProbeWhen::At(sizes) => sizes.iter().any(reached),
+            }
+    }
+
+    /// The numbers of connections of a curve that is loaded over `loading`.
+    pub fn connections(&self, loading: u32, several: bool) -> Vec<u32> {
+        match (self.connections.as_slice(), several) {
+            ([], _) => vec![loading],
+            (_, false) => vec![1],
+            (list, true) => list.to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(when: ProbeWhen) -> ProbePlan {
+        ProbePlan {
+            probes: vec![ProbeKind::SelectPk],
+            when,
+            connections: Vec::new(),
+            iterations: 1,
+            ops: vec![Some(DEFAULT_OPS)],
+            seconds: None,
+            fresh_keys: false,
+            warmup: false,
+        }
+    }
+
+    fn batches(when: ProbeWhen, sizes: Sizes) -> Vec<u64> {
+        (0..=sizes.batches()).filter(|&batch| plan(when.clone()).runs_after(batch, sizes)).collect()
+    }
+
+    #[test]
+    fn probes_run_where_they_were_asked_for() {
+        let sizes = |rows, batch_rows| Sizes { rows, batch_rows, statement_rows: 1, commit_rows: 1 };
+        assert_eq!(batches(ProbeWhen::Every(3), sizes(80, 10)), [3, 6, 8]);
+        assert_eq!(batches(ProbeWhen::Tenths, sizes(10, 10)), [1]);
+        assert_eq!(batches(ProbeWhen::Tenths, sizes(250, 10)), [3, 6, 9, 12, 15, 18, 21, 24, 25]);
+        assert_eq!(batches(ProbeWhen::At(vec![1, 25, 30, 900]), sizes(80, 10)), [1, 3]);
+    }
+}
