@@ -111,6 +111,8 @@ impl Wire {
         rows.begin(columns.len());
         self.send_command(request).map_err(Error::IoError)?;
         self.buffer.clear();
+        // An answer is never there at once: looking for it first would be a call for nothing.
+        self.wait().map_err(Error::IoError)?;
         let mut at = 0;
         let first = self.next(&mut at).map_err(Error::IoError)?;
         let mut head = &self.buffer[first];
@@ -279,14 +281,17 @@ impl Wire {
                     return Ok(());
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    match poll(&mut [PollFd::from_borrowed_fd(self.socket.fd(), PollFlags::IN)], None) {
-                        Ok(_) | Err(Errno::INTR) => {}
-                        Err(error) => return Err(error.into()),
-                    }
-                }
+                Err(Errno::AGAIN) => self.wait()?,
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// Waits until there is something to receive.
+    fn wait(&self) -> io::Result<()> {
+        match poll(&mut [PollFd::from_borrowed_fd(self.socket.fd(), PollFlags::IN)], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }
