@@ -97,11 +97,20 @@ pub fn record_names(curves: &[CurveRecord]) -> Vec<String> {
 
 /// What all the curves have in common, as words for a subtitle: `innodb`, `uuid4`, `flush 1`, `insert`, `8 connections`.
 pub fn common_words(curves: &[Named<'_>]) -> Vec<String> {
+    common(curves, &[Part::Engine, Part::Key, Part::Flush, Part::Method, Part::Connections, Part::Settings])
+}
+
+/// The same of the table alone, without how it was loaded.
+pub fn common_words_of_table(curves: &[Named<'_>]) -> Vec<String> {
+    common(curves, &[Part::Engine, Part::Key, Part::Flush, Part::Settings])
+}
+
+fn common(curves: &[Named<'_>], parts: &[Part]) -> Vec<String> {
     let Some(first) = curves.first() else { return Vec::new() };
-    [Part::Engine, Part::Key, Part::Flush, Part::Method, Part::Connections, Part::Settings]
-        .into_iter()
-        .filter(|part| !differs(curves, *part))
-        .map(|part| match part {
+    parts
+        .iter()
+        .filter(|part| !differs(curves, **part))
+        .map(|part| match *part {
             // There is nothing to tell this from: the settings are written whole.
             Part::Settings => first.labels.settings.clone(),
             part => word(curves, first, part),

@@ -12,9 +12,13 @@ use std::fmt::Write as _;
 
 use super::columns::factor;
 use super::input::{Input, LoadedRun};
+use super::palette::Theme;
 use super::pictures::{PictureKind, PictureOptions, picture};
+use super::probes;
 use super::show::{curve_names, outcome_word, reason, version};
-use crate::analyse::Curve;
+use super::table::Align;
+use super::within;
+use crate::analyse::{Curve, cells};
 use crate::record::{Environment, Outcome, RunRecord, RunState};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -37,8 +41,12 @@ pub struct ReportOptions {
 pub struct Section {
     /// Sentences, a paragraph each.
     pub paragraphs: Vec<String>,
+    /// What explains the table, in small letters before it.
+    pub notes: Vec<String>,
     /// Titles of the columns of a table; no table when empty.
     pub header: Vec<String>,
+    /// Where the cells of each column stand; all are words when empty.
+    pub places: Vec<Align>,
     /// Its lines.
     pub rows: Vec<Vec<String>>,
 }
@@ -54,8 +62,13 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
         pictures(&mut body, input);
     }
     curve_table(&mut body, input);
-    section(&mut body, "cliffs", "Cliffs", options.cliffs.as_ref());
-    section(&mut body, "probes", "Probes", options.probes.as_ref());
+    if let Some(section) = &options.cliffs {
+        part(&mut body, "cliffs", "Cliffs", section, "");
+    }
+    if let Some(section) = &options.probes {
+        let charts = if measured { probe_charts(input) } else { String::new() };
+        part(&mut body, "probes", "Probes", section, &charts);
+    }
     incomplete(&mut body, input);
     settings(&mut body, input);
     environment(&mut body, input);
@@ -74,9 +87,10 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#curves\">To the table of curves</a>\n\
+         <title>{}</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#curves\">To the table of curves</a>\n\
          <main>\n{body}</main>\n{script}</body>\n</html>\n",
-        escaped(&title)
+        escaped(&title),
+        if body.contains("class=\"still\"") { still_style() } else { String::new() }
     )
 }
 
@@ -173,21 +187,74 @@ fn pictures(out: &mut String, input: &Input) {
          <ul class=\"legend\" id=\"legend\" aria-label=\"Curves, to switch on and off\"></ul>\n",
     );
     for (index, (kind, unit)) in data::kinds(input).into_iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<figure data-kind=\"{index}\"><figcaption><b>{}</b>{}</figcaption></figure>",
-            escaped(kind.title(true)),
-            escaped(&unit)
-        );
+        figure(out, index, kind, &unit);
     }
-    // Readers without scripts, and those who print from such a place, get the picture that `plot` draws.
-    let still = PictureOptions { width: 1000, height: 560, ..PictureOptions::default() };
     for kind in PictureKind::USUAL {
-        if let Ok(found) = picture(kind, input, &still) {
-            let _ = writeln!(out, "<noscript>{}</noscript>", found.svg);
+        still_without_scripts(out, input, kind);
+    }
+    still_pictures(out, input);
+    out.push_str("</section>\n");
+}
+
+/// A place for a picture that the script draws.
+fn figure(out: &mut String, index: usize, kind: PictureKind, caption: &str) {
+    let _ = writeln!(
+        out,
+        "<figure data-kind=\"{index}\"><figcaption><b>{}</b>{}</figcaption></figure>",
+        escaped(kind.title(true)),
+        escaped(caption)
+    );
+}
+
+/// As `plot` draws it, in the size of the report.
+fn still(input: &Input, kind: PictureKind) -> Option<String> {
+    let options = PictureOptions { width: 1000, height: 560, ..PictureOptions::default() };
+    picture(kind, input, &options).ok().map(|found| found.svg)
+}
+
+/// Readers without scripts, and those who print from such a place, get the picture that `plot` draws.
+fn still_without_scripts(out: &mut String, input: &Input, kind: PictureKind) {
+    if let Some(svg) = still(input, kind) {
+        let _ = writeln!(out, "<noscript>{svg}</noscript>");
+    }
+}
+
+/// Pictures that the script does not draw. Their colours follow the theme by [`still_style`].
+fn still_pictures(out: &mut String, input: &Input) {
+    let measured: Vec<Curve> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).cloned().collect();
+    // One field is always the best, and a batch of a second is the picture of batches again.
+    let wanted = [
+        (PictureKind::InsideBatches, within::has_seconds(input)),
+        (PictureKind::EndSpeeds, cells(&measured).len() > 1),
+    ];
+    for (kind, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
+        if let Some(svg) = still(input, kind) {
+            let _ = writeln!(out, "<figure class=\"still\"><div class=\"scroll\">{svg}</div></figure>");
         }
     }
-    out.push_str("</section>\n");
+}
+
+/// Rules that give the colours of a still picture, which is drawn in the light theme, to the variables of the style sheet. What stands on
+/// the fields of the table of end speeds has the colours that can be read there.
+fn still_style() -> String {
+    let theme = Theme::light();
+    let plain = [
+        (theme.background, "paper".to_owned()),
+        (theme.ink, "ink".to_owned()),
+        (theme.muted, "muted".to_owned()),
+        (theme.axis, "axis".to_owned()),
+        (theme.grid, "grid".to_owned()),
+    ];
+    let families = theme.families.into_iter().enumerate().map(|(index, colour)| (colour, format!("f{index}")));
+    let mut out = String::new();
+    for (colour, name) in plain.into_iter().chain(families) {
+        let code = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+        for what in ["fill", "stroke"] {
+            let _ = writeln!(out, ".still g:not(.field) > [{what}=\"{code}\"] {{ {what}: var(--{name}); }}");
+        }
+    }
+    let _ = writeln!(out, ".still .field > rect[fill=\"#FFFFFF\"] {{ fill: var(--paper); }}");
+    out
 }
 
 /// A cell of a table for people, with its value for sorting.
@@ -236,28 +303,53 @@ fn curve_table(out: &mut String, input: &Input) {
     out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-fn section(out: &mut String, id: &str, title: &str, section: Option<&Section>) {
-    let Some(section) = section else { return };
+/// A part that was made elsewhere: its sentences, its pictures, its table.
+fn part(out: &mut String, id: &str, title: &str, section: &Section, pictures: &str) {
     let _ = writeln!(out, "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>");
     for paragraph in &section.paragraphs {
         let _ = writeln!(out, "<p>{}</p>", escaped(paragraph));
     }
+    out.push_str(pictures);
+    for note in &section.notes {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
+    }
     if !section.header.is_empty() {
-        table(out, &section.header, &section.rows);
+        table_of(out, &section.header, &section.places, &section.rows);
     }
     out.push_str("</section>\n");
 }
 
+/// The pictures of probes: drawn by the script as the others, and still where there are no scripts.
+fn probe_charts(input: &Input) -> String {
+    let mut out = String::new();
+    let first = data::kinds(input).len();
+    for (index, (kind, caption)) in (first..).zip(probes::data::captions(input)) {
+        figure(&mut out, index, kind, &caption);
+        still_without_scripts(&mut out, input, kind);
+    }
+    out
+}
+
 fn table(out: &mut String, header: &[String], rows: &[Vec<String>]) {
+    table_of(out, header, &[], rows);
+}
+
+fn table_of(out: &mut String, header: &[String], places: &[Align], rows: &[Vec<String>]) {
+    let class = |column: usize| match places.get(column) {
+        None => "words",
+        Some(Align::Left) => "",
+        Some(Align::Right) => "n",
+    };
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    for title in header {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escaped(title));
+    for (column, title) in header.iter().enumerate() {
+        let class = if class(column) == "n" { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(title));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
         out.push_str("<tr>");
-        for text in row {
-            let _ = write!(out, "<td class=\"words\">{}</td>", escaped(text));
+        for (column, text) in row.iter().enumerate() {
+            let _ = write!(out, "<td class=\"{}\">{}</td>", class(column), escaped(text));
         }
         out.push_str("</tr>\n");
     }
@@ -544,6 +636,7 @@ mod tests {
                 paragraphs: vec![odd.into()],
                 header: vec![odd.into()],
                 rows: vec![vec![odd.into()]],
+                ..Section::default()
             }),
             probes: None,
         };
