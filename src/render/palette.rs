@@ -86,7 +86,8 @@ pub const DASHES: usize = 5;
 pub const MARKERS: usize = 8;
 
 /// Dash patterns as lengths of line and gap in pixels; the first is solid.
-pub const DASH_PATTERNS: [&[f64]; DASHES] = [&[], &[7.0, 3.5], &[2.0, 3.0], &[10.0, 3.0, 2.0, 3.0], &[14.0, 5.0]];
+pub const DASH_PATTERNS: [&[f64]; DASHES] =
+    [&[], &[7.0, 3.5], &[2.0, 3.0], &[10.0, 3.0, 2.0, 3.0], &[5.0, 2.0, 5.0, 6.0]];
 
 /// Decides how each curve looks, so that engine, key and flush can be told apart.
 ///

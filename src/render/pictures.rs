@@ -487,7 +487,7 @@ fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &Picture
     if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
-    if cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
+    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
         notes.push(
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),

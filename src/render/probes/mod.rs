@@ -96,7 +96,13 @@ pub fn styled(named: &[Named<'_>], keys: &[(usize, ProbeLoad)]) -> Vec<(String, 
         }
         words.join(" ")
     };
-    keys.iter().map(name).zip(looks_by(keys.len(), columns.to_vec())).collect()
+    let mut told: Vec<Vec<usize>> =
+        columns.iter().filter(|column| column.iter().any(|&index| index > 0)).cloned().collect();
+    if let [_, second] = told.as_slice() {
+        // Where the marker is free it repeats the dash: lines of five dashes are hard to tell apart.
+        told.push(second.clone());
+    }
+    keys.iter().map(name).zip(looks_by(keys.len(), told)).collect()
 }
 
 #[cfg(test)]
@@ -193,6 +199,7 @@ mod tests {
         assert_eq!(names(&lines), ["autoinc select-pk", "autoinc update-pk", "uuid4 select-pk", "uuid4 update-pk"]);
         let looks: Vec<(usize, usize)> = lines.iter().map(|line| (line.look.family, line.look.dash)).collect();
         assert_eq!(looks, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert!(lines.iter().all(|line| line.look.marker == line.look.dash));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::analyse::probes::summaries;
-use crate::analyse::{Curve, ProbeSummary};
+use crate::analyse::{Curve, ProbeLoad, ProbeSummary};
 use crate::render::columns::{Cell, UNKNOWN, milliseconds};
 use crate::render::input::Input;
 use crate::render::show::{ShowOptions, curve_names, heading, paragraph};
@@ -12,6 +12,9 @@ use crate::units::{grouped, human_rows};
 
 /// Sizes of the table for each curve unless all are asked for: as many as there are unless `--probe-every` or `--probe-at` says otherwise.
 const SIZES: usize = 10;
+
+/// Lines of the table of a report, about.
+const REPORT_LINES: usize = 80;
 
 /// A line: a curve, and a load at one size of its table.
 type Line<'a> = (&'a Curve, &'a ProbeSummary);
@@ -123,15 +126,28 @@ fn for_people(curve: &Curve, found: &[&ProbeSummary], several: bool) -> ForPeopl
     }
 }
 
-/// Which sizes of the table are shown: all, or the first, the last and some between.
-fn chosen(found: &[ProbeSummary], all: bool) -> (BTreeSet<u64>, usize) {
+/// Which sizes of the table are shown: at most so many, the first, the last and some between; and how many are not. `most` is 2 or more.
+fn chosen(found: &[ProbeSummary], most: usize) -> (BTreeSet<u64>, usize) {
     let sizes: Vec<u64> = found.iter().map(|one| one.table_rows).collect::<BTreeSet<_>>().into_iter().collect();
-    if all || sizes.len() <= SIZES {
+    if sizes.len() <= most {
         return (sizes.iter().copied().collect(), 0);
     }
-    let shown: BTreeSet<u64> = (0..SIZES).map(|step| sizes[step * (sizes.len() - 1) / (SIZES - 1)]).collect();
+    let shown: BTreeSet<u64> = (0..most).map(|step| sizes[step * (sizes.len() - 1) / (most - 1)]).collect();
     let left_out = sizes.len() - shown.len();
     (shown, left_out)
+}
+
+/// One load after the other, each by the size of the table: that is how a fall is read.
+fn by_load<'a>(found: &'a [ProbeSummary], sizes: &BTreeSet<u64>) -> Vec<&'a ProbeSummary> {
+    let mut loads: Vec<&ProbeLoad> = Vec::new();
+    for one in found {
+        if !loads.contains(&&one.load) {
+            loads.push(&one.load);
+        }
+    }
+    let of_load =
+        |load: &'a ProbeLoad| found.iter().filter(move |one| one.load == *load && sizes.contains(&one.table_rows));
+    loads.into_iter().flat_map(of_load).collect()
 }
 
 /// The tables of all curves that have probes, and what their columns mean.
@@ -147,8 +163,8 @@ pub fn text(input: &Input, options: ShowOptions) -> String {
         .collect();
     let several = of_curves.iter().any(|(.., found)| found.iter().any(|one| one.iterations > 1));
     for (curve, name, found) in &of_curves {
-        let (sizes, left_out) = chosen(found, options.all);
-        let shown: Vec<&ProbeSummary> = found.iter().filter(|one| sizes.contains(&one.table_rows)).collect();
+        let (sizes, left_out) = chosen(found, if options.all { usize::MAX } else { SIZES });
+        let shown = by_load(found, &sizes);
         let people = for_people(curve, &shown, several);
         let mut table = Table::new(&people.header);
         people.rows.into_iter().for_each(|row| table.row(row));
@@ -194,12 +210,16 @@ pub fn for_report(input: &Input) -> (ForPeople, usize) {
         .collect();
     let several = found.iter().any(|(.., all)| all.iter().any(|one| one.iterations > 1));
     let named = found.len() > 1;
+    // Many loads have the smallest and the largest table and what fits between them.
+    let loads: usize =
+        found.iter().map(|(.., all)| all.iter().filter(|one| one.table_rows == all[0].table_rows).count()).sum();
+    let most = (REPORT_LINES / loads.max(1)).clamp(2, SIZES);
     let mut out = ForPeople { header: Vec::new(), rows: Vec::new() };
     let mut most_left_out = 0;
     for (curve, name, all) in &found {
-        let (sizes, left_out) = chosen(all, false);
+        let (sizes, left_out) = chosen(all, most);
         most_left_out = most_left_out.max(left_out);
-        let shown: Vec<&ProbeSummary> = all.iter().filter(|one| sizes.contains(&one.table_rows)).collect();
+        let shown = by_load(all, &sizes);
         let mut people = for_people(curve, &shown, several);
         if named {
             people.header.insert(0, ("curve", Align::Left));

@@ -2,23 +2,23 @@
 //!
 //! - [`data`]: what its pictures are drawn from, as JSON.
 //! - [`answer`]: what came out, in sentences: which curve holds, which falls, where and how far.
+//! - [`still`]: pictures as `plot` draws them.
 //! - `style.css` and `report.js` go into the file as they are; the script draws the pictures and sorts the table.
 
 pub mod answer;
 pub mod data;
+pub mod still;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::columns::factor;
 use super::input::{Input, LoadedRun};
-use super::palette::Theme;
-use super::pictures::{PictureKind, PictureOptions, picture};
+use super::pictures::PictureKind;
 use super::probes;
 use super::show::{curve_names, outcome_word, reason, version};
 use super::table::Align;
-use super::within;
-use crate::analyse::{Curve, cells};
+use crate::analyse::Curve;
 use crate::record::{Environment, Outcome, RunRecord, RunState};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -90,7 +90,7 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
          <title>{}</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#curves\">To the table of curves</a>\n\
          <main>\n{body}</main>\n{script}</body>\n</html>\n",
         escaped(&title),
-        if body.contains("class=\"still\"") { still_style() } else { String::new() }
+        if body.contains("class=\"still\"") { still::style() } else { String::new() }
     )
 }
 
@@ -190,9 +190,9 @@ fn pictures(out: &mut String, input: &Input) {
         figure(out, index, kind, &unit);
     }
     for kind in PictureKind::USUAL {
-        still_without_scripts(out, input, kind);
+        still::without_scripts(out, input, kind);
     }
-    still_pictures(out, input);
+    still::pictures(out, input);
     out.push_str("</section>\n");
 }
 
@@ -206,57 +206,6 @@ fn figure(out: &mut String, index: usize, kind: PictureKind, caption: &str) {
     );
 }
 
-/// As `plot` draws it, in the size of the report.
-fn still(input: &Input, kind: PictureKind) -> Option<String> {
-    let options = PictureOptions { width: 1000, height: 560, ..PictureOptions::default() };
-    picture(kind, input, &options).ok().map(|found| found.svg)
-}
-
-/// Readers without scripts, and those who print from such a place, get the picture that `plot` draws.
-fn still_without_scripts(out: &mut String, input: &Input, kind: PictureKind) {
-    if let Some(svg) = still(input, kind) {
-        let _ = writeln!(out, "<noscript>{svg}</noscript>");
-    }
-}
-
-/// Pictures that the script does not draw. Their colours follow the theme by [`still_style`].
-fn still_pictures(out: &mut String, input: &Input) {
-    let measured: Vec<Curve> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).cloned().collect();
-    // One field is always the best, and a batch of a second is the picture of batches again.
-    let wanted = [
-        (PictureKind::InsideBatches, within::has_seconds(input)),
-        (PictureKind::EndSpeeds, cells(&measured).len() > 1),
-    ];
-    for (kind, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
-        if let Some(svg) = still(input, kind) {
-            let _ = writeln!(out, "<figure class=\"still\"><div class=\"scroll\">{svg}</div></figure>");
-        }
-    }
-}
-
-/// Rules that give the colours of a still picture, which is drawn in the light theme, to the variables of the style sheet. What stands on
-/// the fields of the table of end speeds has the colours that can be read there.
-fn still_style() -> String {
-    let theme = Theme::light();
-    let plain = [
-        (theme.background, "paper".to_owned()),
-        (theme.ink, "ink".to_owned()),
-        (theme.muted, "muted".to_owned()),
-        (theme.axis, "axis".to_owned()),
-        (theme.grid, "grid".to_owned()),
-    ];
-    let families = theme.families.into_iter().enumerate().map(|(index, colour)| (colour, format!("f{index}")));
-    let mut out = String::new();
-    for (colour, name) in plain.into_iter().chain(families) {
-        let code = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
-        for what in ["fill", "stroke"] {
-            let _ = writeln!(out, ".still g:not(.field) > [{what}=\"{code}\"] {{ {what}: var(--{name}); }}");
-        }
-    }
-    let _ = writeln!(out, ".still .field > rect[fill=\"#FFFFFF\"] {{ fill: var(--paper); }}");
-    out
-}
-
 /// A cell of a table for people, with its value for sorting.
 fn cell(out: &mut String, text: &str, value: Option<f64>) {
     let value = value.map_or_else(String::new, |value| value.to_string());
@@ -267,7 +216,7 @@ fn curve_table(out: &mut String, input: &Input) {
     out.push_str(
         "<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">Curves</h2>\n\
          <p class=\"note\" id=\"columns\">first/s: rows per second while the table was small (the baseline); last/s: of the last three \
-         batches; slowdown: last against first. A dash: not known. The titles sort.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"curves\">\n\
+         batches; slowdown: last against first. A dash: not known.<span class=\"screen\"> The titles sort.</span></p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"curves\">\n\
          <table class=\"sortable\" aria-describedby=\"columns\">\n<thead><tr>",
     );
     for (title, class) in [
@@ -325,7 +274,7 @@ fn probe_charts(input: &Input) -> String {
     let first = data::kinds(input).len();
     for (index, (kind, caption)) in (first..).zip(probes::data::captions(input)) {
         figure(&mut out, index, kind, &caption);
-        still_without_scripts(&mut out, input, kind);
+        still::without_scripts(&mut out, input, kind);
     }
     out
 }
@@ -337,7 +286,7 @@ fn table(out: &mut String, header: &[String], rows: &[Vec<String>]) {
 fn table_of(out: &mut String, header: &[String], places: &[Align], rows: &[Vec<String>]) {
     let class = |column: usize| match places.get(column) {
         None => "words",
-        Some(Align::Left) => "",
+        Some(Align::Left) => "short",
         Some(Align::Right) => "n",
     };
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
@@ -349,7 +298,12 @@ fn table_of(out: &mut String, header: &[String], places: &[Align], rows: &[Vec<S
     for row in rows {
         out.push_str("<tr>");
         for (column, text) in row.iter().enumerate() {
-            let _ = write!(out, "<td class=\"{}\">{}</td>", class(column), escaped(text));
+            let class = match class(column) {
+                // A long name may be broken into lines.
+                "short" if text.chars().count() > 20 => "words",
+                class => class,
+            };
+            let _ = write!(out, "<td class=\"{class}\">{}</td>", escaped(text));
         }
         out.push_str("</tr>\n");
     }

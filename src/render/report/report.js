@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const DASHES = ["", "7 3.5", "2 3", "10 3 2 3", "14 5"];
+  const DASHES = ["", "7 3.5", "2 3", "10 3 2 3", "5 2 5 6"];
   const NS = "http://www.w3.org/2000/svg";
   const state = { hidden: new Set(), against: "rows", log: false };
   const charts = [];
