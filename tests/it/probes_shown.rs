@@ -66,7 +66,10 @@ fn probes_are_shown_in_every_form() {
     assert_eq!(csv.lines().count(), 5, "{csv}");
     let json: serde_json::Value =
         serde_json::from_str(&good(home.path(), &["show", "--probes", "--json", "."])).unwrap();
-    assert_eq!(json[1]["ops_per_sec"], serde_json::json!(2000.0 / 0.618));
+    assert!(
+        (json[1]["ops_per_sec"].as_f64().unwrap() - 3236.246).abs() < 0.001 && json[1]["p99_us"].is_null(),
+        "{json}"
+    );
     assert!(good(home.path(), &["show", "--probes", "--markdown", "."]).contains("| 1M | select-pk | 1 |"));
 
     let slap = run(home.path(), &["show", "--as", "mysqlslap", "."]);

@@ -60,17 +60,22 @@ pub fn kinds(input: &Input, shown: &[Cell<'_>]) -> Vec<Value> {
     out
 }
 
-/// The titles of the vertical axes, in the same order.
+/// What stands below the titles of the pictures, in the same order: what the vertical axis counts, and at which size of the table.
 pub fn captions(input: &Input) -> Vec<(PictureKind, String)> {
     let probed = probed(input);
-    let size = size_of_connections(&by_connections(&lines(input, &cells(&probed))));
-    let caption = |kind: PictureKind| match (kind, size) {
-        (PictureKind::ProbeConnections, Some(rows)) => {
-            (kind, format!("operations per second at {} rows", human_rows(rows)))
-        }
-        _ => (kind, "operations per second; bars go from the slowest to the fastest iteration".to_owned()),
+    let found = lines(input, &cells(&probed));
+    let size = size_of_connections(&by_connections(&found));
+    let several = found.iter().flat_map(|line| &line.sizes).any(|one| one.iterations > 1);
+    let caption = |(kind, drawn): (PictureKind, Value)| {
+        let scale = if drawn["log"] == true { ", logarithmic" } else { "" };
+        let place = match (kind, size) {
+            (PictureKind::ProbeConnections, Some(rows)) => format!(", at {} rows", human_rows(rows)),
+            _ => String::new(),
+        };
+        let bars = if several { "; bars go from the slowest to the fastest iteration" } else { "" };
+        (kind, format!("operations per second{scale}{place}{bars}"))
     };
-    PictureKind::of_probes(input).into_iter().map(caption).collect()
+    PictureKind::of_probes(input).into_iter().zip(kinds(input, &[])).map(caption).collect()
 }
 
 fn kind(kind: PictureKind, log: bool, against: Value, lines: Vec<Value>) -> Value {
@@ -149,7 +154,9 @@ mod tests {
         assert_eq!(found[1]["against"], "connections");
         assert_eq!(found[1]["lines"][0]["connections"], json!([1, 8]));
         assert_eq!(found[1]["lines"][0]["rows"], json!([1_000_000, 1_000_000]));
-        assert!(captions(&input)[1].1.ends_with("at 1M rows"));
+        let bars = "; bars go from the slowest to the fastest iteration";
+        assert_eq!(captions(&input)[0].1, format!("operations per second{bars}"));
+        assert_eq!(captions(&input)[1].1, format!("operations per second, at 1M rows{bars}"));
         assert!(kinds(&Input::default(), &[]).is_empty());
     }
 }

@@ -282,3 +282,154 @@ fn drawn(
     picture.left_out.extend(left_out);
     Ok(picture)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_input::{input, line};
+    use super::*;
+    use crate::render::facets::Facet;
+    use crate::render::test_support::{Element, elements, of, texts};
+
+    fn drawn(input: &Input) -> Vec<Element> {
+        elements(&over_sizes(input, &PictureOptions::default()).unwrap().svg)
+    }
+
+    #[test]
+    fn points_are_all_operations_over_all_seconds_and_bars_the_iterations() {
+        // 20,000 and 5,000 operations per second, with a mean of 8,000; then 4,000 each.
+        let all = [(5, 1, 0.05), (5, 2, 0.2), (10, 1, 0.25), (10, 2, 0.25)]
+            .map(|(at, iteration, seconds)| line("a", at, "oltp", 1, iteration, seconds));
+        let found = drawn(&input(&["a"], all.to_vec()));
+        let points = of(&found, "curve", "polyline")[0].points();
+        let bars: Vec<Vec<(f64, f64)>> = of(&found, "ranges", "polyline").iter().map(|line| line.points()).collect();
+        // A bar and its two ends; iterations that agree have none.
+        assert_eq!(bars.len(), 3, "{bars:?}");
+        let zero = of(&found, "frame", "polyline")[0].points()[0].1;
+        let share = |y: f64| (zero - y) / (zero - bars[0][1].1);
+        for (y, expected) in [(bars[0][0].1, 5.0), (bars[0][1].1, 20.0), (points[0].1, 8.0), (points[1].1, 4.0)] {
+            assert!((share(y) - expected / 20.0).abs() < 0.001, "{expected}: {points:?} {bars:?}");
+        }
+        assert_eq!(bars[0][0].0, points[0].0);
+        let frame = texts(&found, "frame");
+        assert!(frame.iter().any(|text| text.starts_with("Points: all operations over all seconds")), "{frame:?}");
+        assert!(
+            frame.iter().any(|text| text.contains("oltp, 1 connection · 1,000 operations an iteration, 2 iterations"))
+        );
+    }
+
+    #[test]
+    fn a_size_that_a_probe_has_not_and_another_has_is_a_gap() {
+        let mut all: Vec<_> = [2, 4, 6, 8, 10].map(|at| line("a", at, "insert", 1, 1, 0.1)).to_vec();
+        all.extend([2, 4, 8, 10].map(|at| line("a", at, "oltp", 1, 1, 0.2)));
+        let found = drawn(&input(&["a"], all));
+        let lengths: Vec<usize> = of(&found, "curve", "polyline").iter().map(|line| line.points().len()).collect();
+        assert_eq!(lengths, [5, 2, 2]);
+        assert_eq!(texts(&found, "name"), ["insert", "oltp"]);
+    }
+
+    #[test]
+    fn slow_probes_do_not_lie_on_the_ground_and_nothing_done_is_said() {
+        let near: Vec<_> = [1, 5]
+            .iter()
+            .flat_map(|&at| [line("a", at, "insert", 1, 1, 0.1), line("a", at, "oltp", 1, 1, 0.9)])
+            .collect();
+        let title =
+            |found: &[Element]| texts(found, "frame").iter().any(|text| text == "operations per second, logarithmic");
+        assert!(!title(&drawn(&input(&["a"], near.clone()))));
+        let mut far = near;
+        far.extend([line("a", 1, "mixed", 1, 1, 30.0), line("a", 5, "mixed", 1, 1, 31.0)]);
+        far[0].ops = 0;
+        far[0].notes = "timed".into();
+        far[2].notes = "timed".into();
+        let picture = over_sizes(&input(&["a"], far), &PictureOptions::default()).unwrap();
+        assert!(title(&elements(&picture.svg)));
+        assert_eq!(picture.left_out.len(), 1, "{:?}", picture.left_out);
+        assert!(picture.left_out[0].starts_with("insert") && picture.left_out[0].contains("nothing was done"));
+    }
+
+    #[test]
+    fn odd_figures_stay_on_the_page() {
+        let odd = [vec![0.1], vec![0.0, 0.0], vec![1e-300, 1e300], vec![f64::MIN_POSITIVE, 1.0], vec![5.0; 10]];
+        for seconds in odd {
+            let all = (1..).zip(&seconds).map(|(at, &seconds)| line("a", at, "select-pk", 1, 1, seconds)).collect();
+            let input = input(&["a"], all);
+            for log in [false, true] {
+                let options = PictureOptions { log, ..PictureOptions::default() };
+                match over_sizes(&input, &options) {
+                    Ok(picture) => {
+                        for line in of(&elements(&picture.svg), "curve", "polyline") {
+                            let inside =
+                                |&(x, y): &(f64, f64)| (0.0..=1200.0).contains(&x) && (0.0..=700.0).contains(&y);
+                            assert!(line.points().iter().all(inside), "{seconds:?}");
+                        }
+                        assert!(!picture.png().unwrap().is_empty());
+                    }
+                    Err(error) => {
+                        assert!(matches!(error, PlotError::Nothing { .. }) && seconds == [0.0, 0.0], "{error}")
+                    }
+                }
+            }
+        }
+        let none = over_sizes(&input(&["a"], vec![]), &PictureOptions::default()).unwrap_err();
+        assert!(none.to_string().contains("run --probe"), "{none}");
+    }
+
+    #[test]
+    fn connections_are_drawn_at_the_largest_table_that_has_several() {
+        let mut all = Vec::new();
+        for (curve, largest) in [("a", 8), ("b", 5)] {
+            for at in [5, largest] {
+                all.extend([1, 8, 64].map(|count| line(curve, at, "mixed", count, 1, 0.1 / f64::from(count))));
+            }
+            all.push(line(curve, 10, "mixed", 8, 1, 0.1));
+        }
+        let input = input(&["a", "b"], all);
+        assert!(has_connections(&input));
+        let picture = over_connections(&input, &PictureOptions::default()).unwrap();
+        let found = elements(&picture.svg);
+        let lines = of(&found, "curve", "polyline");
+        assert_eq!((lines.len(), lines[0].points().len()), (1, 3));
+        let frame = texts(&found, "frame");
+        for words in ["connections, logarithmic", "1", "8", "64", "Not run at this size: b."] {
+            assert!(frame.iter().any(|text| text == words), "{words}: {frame:?}");
+        }
+        assert!(frame.iter().any(|text| text.ends_with("at 800k rows")), "{frame:?}");
+        // Each point stands at its tick.
+        let ticks: Vec<f64> = of(&found, "frame", "text")
+            .iter()
+            .filter(|text| ["1", "8", "64"].contains(&text.text.trim()))
+            .map(|text| text.get("x").parse::<f64>().unwrap() / 10.0)
+            .collect();
+        for (tick, point) in ticks.iter().zip(lines[0].points()) {
+            assert!((tick - point.0).abs() < 0.2, "{ticks:?}");
+        }
+        let one = super::super::test_input::input(
+            &["a"],
+            vec![line("a", 1, "mixed", 1, 1, 0.1), line("a", 2, "mixed", 8, 1, 0.1)],
+        );
+        assert!(!has_connections(&one));
+        let error = over_connections(&one, &PictureOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("--probe-connections"), "{error}");
+    }
+
+    #[test]
+    fn small_multiples_have_the_probes_in_their_legend() {
+        let all: Vec<_> = ["a", "b"]
+            .iter()
+            .flat_map(|curve| ["insert", "oltp"].map(|probe| [1, 5].map(|at| line(curve, at, probe, 1, 1, 0.1))))
+            .flatten()
+            .collect();
+        let input = input(&["a", "b"], all);
+        let options = PictureOptions { facet: Some(Facet::Key), ..PictureOptions::default() };
+        let found = elements(&over_sizes(&input, &options).unwrap().svg);
+        assert_eq!(texts(&found, "panel"), ["a", "b"]);
+        assert_eq!(texts(&found, "name"), ["insert", "oltp"]);
+        let lines = of(&found, "curve", "polyline");
+        assert_eq!(lines.len(), 4);
+        assert!(lines[0].get("stroke") == lines[2].get("stroke") && lines[0].get("stroke") != lines[1].get("stroke"));
+        // Against the size in bytes, which is nine million for each batch.
+        let bytes = PictureOptions { across: Across::Bytes, ..PictureOptions::default() };
+        let found = elements(&over_sizes(&input, &bytes).unwrap().svg);
+        assert!(texts(&found, "frame").iter().any(|text| text == "size of the table (MiB)"));
+    }
+}

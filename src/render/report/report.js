@@ -119,6 +119,11 @@
     }
   };
   const colour = (curve) => `var(--f${curve.family})`;
+  const sample = (curve, parent) => {
+    const key = svg("svg", { width: 34, height: 12, "aria-hidden": "true" }, parent);
+    svg("line", { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(curve), "stroke-width": 2, "stroke-dasharray": DASHES[curve.dash] }, key);
+    marker(curve.marker, 17, 6, 3.8, colour(curve), key);
+  };
   // A line of probes belongs to a curve, and comes and goes with it.
   const owner = (kind, curve) => (kind.lines ? data.curves[curve.of] : curve);
   const visible = (kind) => (kind.lines || data.curves).filter((curve, index) => !state.hidden.has(kind.lines ? curve.of : index));
@@ -130,13 +135,17 @@
     tip.className = "tip";
     tip.hidden = true;
     tip.setAttribute("role", "status");
-    figure.append(holder, tip);
+    // What the lines of probes are, where there is no room for their names: the legend above has the curves only.
+    const keys = word("ul", "", null);
+    keys.className = "legend";
+    figure.append(holder, tip, keys);
     let places = [], cross = null, spot = null, width = 0;
 
     const draw = () => {
       width = Math.max(300, Math.floor(figure.clientWidth || 1000));
       const height = Math.round(Math.max(250, Math.min(460, width * .46)));
       holder.replaceChildren();
+      keys.replaceChildren();
       holder.setAttribute("viewBox", `0 0 ${width} ${height}`);
       hide();
       places = [];
@@ -211,6 +220,12 @@
         }
         if (points.length) ends.push(points[points.length - 1]);
         places.push(points);
+      }
+      if (kind.lines && !labelled) for (const curve of shown) {
+        const item = document.createElement("li");
+        sample(curve, item);
+        word("span", curve.name, item);
+        keys.append(item);
       }
       if (labelled) {
         ends.sort((a, b) => a.y - b.y);
@@ -295,9 +310,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
-    const key = svg("svg", { width: 34, height: 12, "aria-hidden": "true" }, button);
-    svg("line", { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(curve), "stroke-width": 2, "stroke-dasharray": DASHES[curve.dash] }, key);
-    marker(curve.marker, 17, 6, 3.8, colour(curve), key);
+    sample(curve, button);
     word("span", curve.name, button);
     button.addEventListener("click", () => {
       if (!state.hidden.delete(index)) state.hidden.add(index);
