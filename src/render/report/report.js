@@ -130,7 +130,7 @@
 
   function Chart(figure) {
     const kind = data.kinds[Number(figure.dataset.kind)];
-    const holder = svg("svg", { class: "chart", role: "img", tabindex: 0, "aria-label": kind.title + ". Arrow keys go from point to point and from line to line." }, null);
+    const holder = svg("svg", { class: "chart", preserveAspectRatio: "xMinYMid meet", role: "img", tabindex: 0, "aria-label": kind.title + ". Arrow keys go from point to point and from line to line." }, null);
     const tip = word("div", "", null);
     tip.className = "tip";
     tip.hidden = true;
