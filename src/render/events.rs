@@ -229,6 +229,7 @@ impl<W: Write> Reporter for JsonLines<W> {
                     sample,
                 });
             }
+            Event::Probe { line } => self.probe(line),
             Event::CurveEnded { curve } => self.ended(curve),
             Event::Finished { record } => {
                 let directory = self.directory.clone();

@@ -102,6 +102,7 @@ impl Reporter for Lines {
                 self.line(&format!("curve {} of {}: {name} ({batches} batches)", self.curve_number, self.curves));
             }
             Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
+            Event::Probe { line } => self.line(&probe_line_words(line)),
             Event::CurveEnded { curve } => self.line(&ended_line(self.names.short(curve), curve)),
             Event::Finished { .. } => {}
         }
@@ -163,6 +164,7 @@ impl Reporter for Bars {
                 self.curve.set_position(sample.batch);
                 self.curve.set_message(figures(sample, samples, *batches));
             }
+            Event::Probe { line } => self.print(&probe_line_words(line)),
             Event::CurveEnded { curve } => {
                 self.print(&ended_line(self.names.short(curve), curve));
                 self.run.set_length(self.batches);
