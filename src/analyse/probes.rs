@@ -136,6 +136,15 @@ pub fn fall(summaries: &[ProbeSummary]) -> Option<(f64, &ProbeSummary, &ProbeSum
     (first.table_rows < last.table_rows && factor.is_finite()).then_some((factor, first, last))
 }
 
+/// Whether two rates differ by more than the iterations behind them: no iteration of the slower one was as fast as one of the faster.
+/// Single iterations have nothing to say about that, and count as told apart.
+pub fn told_apart(faster: &ProbeSummary, slower: &ProbeSummary) -> bool {
+    match (faster.rates, slower.rates) {
+        (Some((slowest, _)), Some((_, fastest))) if faster.iterations > 1 && slower.iterations > 1 => slowest > fastest,
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +185,9 @@ mod tests {
         let (factor, ..) = fall(&found).unwrap();
         assert!((factor - (3000.0 / 0.9) / 2000.0).abs() < 1e-9, "{factor}");
         assert_eq!(fall(&found[..1]), None);
+        assert!(told_apart(first, &found[1]));
+        let scattered = summaries(&[line(300, 1, 1000, 0.38), line(300, 2, 1000, 2.0)]);
+        assert!(!told_apart(first, &scattered[0]));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::{ProbeSeries, lines, probed, table};
 use crate::analyse::cells;
-use crate::analyse::probes::fall;
+use crate::analyse::probes::{fall, told_apart};
 use crate::render::input::Input;
 use crate::render::names::{Named, short_names};
 use crate::render::report::Section;
+use crate::render::show::curve_names;
 use crate::units::{grouped, human_rate, human_rows, significant};
 
 /// A probe that has this many times fewer operations per second at its largest table has fallen: as for curves.
@@ -24,19 +25,27 @@ pub fn sentences(input: &Input) -> Vec<String> {
         found.iter().enumerate().filter_map(|(at, line)| Some((fall(&line.sizes)?.0, at))).collect();
     // Stable: what fell as far stays in the order of the runs.
     changes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (fallen, held): (Vec<_>, Vec<_>) = changes.iter().partition(|(factor, _)| *factor >= FALLEN);
+    let (slower, held): (Vec<_>, Vec<_>) = changes.iter().partition(|(factor, _)| *factor >= FALLEN);
+    let is_apart =
+        |&&(_, at): &&(f64, usize)| fall(&found[at].sizes).is_some_and(|(_, first, last)| told_apart(first, last));
+    let (fallen, scattered): (Vec<&(f64, usize)>, Vec<_>) = slower.into_iter().partition(is_apart);
     let mut out: Vec<String> =
-        fallen.iter().take(NAMED).filter_map(|&(_, at)| falls(&found[at], &spoken[at])).collect();
+        fallen.iter().take(NAMED).filter_map(|(_, at)| falls(&found[*at], &spoken[*at])).collect();
     if fallen.len() > NAMED {
         out.push(format!("{} more fall; the table has them.", fallen.len() - NAMED));
     }
+    let listed = |all: &[&(f64, usize)]| {
+        let names: Vec<&str> = all.iter().take(NAMED).map(|(_, at)| spoken[*at].as_str()).collect();
+        let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+        format!("{}{more}", names.join(", "))
+    };
+    if !scattered.is_empty() {
+        let names = listed(&scattered);
+        out.push(format!("Slower at the largest table, but by less than iterations differ: {names}."));
+    }
     if !held.is_empty() {
-        let names: Vec<&str> = held.iter().take(NAMED).map(|&(_, at)| spoken[at].as_str()).collect();
-        let more = if held.len() > NAMED { format!(" and {} more", held.len() - NAMED) } else { String::new() };
-        out.push(format!(
-            "Less than {FALLEN}x slower at the largest table than at the smallest: {}{more}.",
-            names.join(", ")
-        ));
+        let names = listed(&held);
+        out.push(format!("Less than {FALLEN}x slower at the largest table than at the smallest: {names}."));
     }
     if changes.is_empty() {
         out.extend(fastest(&found, &spoken));
@@ -45,7 +54,28 @@ pub fn sentences(input: &Input) -> Vec<String> {
     if again > 0 {
         out.push(format!("A deadlock or a lock wait ended {} transactions, which were done again.", grouped(again)));
     }
+    out.extend(not_run(input));
     out
+}
+
+/// The probes that were asked for and could not be run, with the reason.
+fn not_run(input: &Input) -> Vec<String> {
+    let names = curve_names(input);
+    let mut found: Vec<(&String, &String, Vec<&str>)> = Vec::new();
+    for (curve, name) in input.curves.iter().zip(&names) {
+        for (probe, why) in input.record_of(curve).iter().flat_map(|record| &record.probes_left_out) {
+            match found.iter_mut().find(|(other, reason, _)| *other == probe && *reason == why) {
+                Some((.., curves)) => curves.push(name),
+                None => found.push((probe, why, vec![name])),
+            }
+        }
+    }
+    let place = |curves: &[&str]| match curves.len() {
+        all if all == names.len() => String::new(),
+        1..=NAMED => format!(" on {}", curves.join(", ")),
+        more => format!(" on {more} curves"),
+    };
+    found.iter().map(|(probe, why, curves)| format!("Not run{}: {probe}: {why}.", place(curves))).collect()
 }
 
 /// `select-pk c8 on uuid4`, with what other lines differ in.
@@ -118,6 +148,8 @@ pub fn section(input: &Input) -> Option<Section> {
 mod tests {
     use super::super::test_input::{input, line};
     use super::*;
+    use crate::render::input::LoadedRun;
+    use crate::render::test_support::run_record;
 
     #[test]
     fn the_farthest_fall_comes_first_and_what_holds_is_named() {
@@ -149,6 +181,25 @@ mod tests {
             ("curve", 12, section.header.len())
         );
         assert_eq!(section.places.len(), section.header.len());
+    }
+
+    #[test]
+    fn scatter_is_no_fall_and_what_could_not_run_has_its_reason() {
+        let mut all = Vec::new();
+        for (at, seconds) in [(1, [0.1, 0.5]), (10, [0.4, 0.9])] {
+            all.extend((1..).zip(seconds).map(|(iteration, seconds)| line("a", at, "insert", 1, iteration, seconds)));
+        }
+        let mut record = run_record(&["a", "b"]);
+        record.curves[0].probes_left_out.insert("handler-pk".into(), "SQLite has no HANDLER".into());
+        let run = LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) };
+        let input = Input { runs: vec![run], ..input(&["a", "b"], all) };
+        assert_eq!(
+            sentences(&input),
+            [
+                "Slower at the largest table, but by less than iterations differ: insert.",
+                "Not run on a: handler-pk: SQLite has no HANDLER.",
+            ]
+        );
     }
 
     #[test]
