@@ -10,6 +10,7 @@ pub mod fits;
 pub mod forecast;
 pub mod levels;
 pub mod noise;
+pub mod probes;
 pub mod reading;
 pub mod resample;
 pub mod segments;
@@ -20,6 +21,7 @@ pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
 pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};
+pub use probes::{ProbeLoad, ProbeSummary};
 pub use reading::{Cliff, Confidence, Reading, Spike};
 pub use shape::Shape;
 pub use time_left::time_left;

@@ -460,10 +460,27 @@ pub struct ShowArgs {
     /// The tables of batches as Markdown
     #[arg(long)]
     pub markdown: bool,
+    /// What the probes between the batches found, instead of the batches
+    #[arg(long, conflicts_with = "wide")]
+    pub probes: bool,
+    /// The probes in the words of another program: mysqlslap's CSV lines (engine, load, average, minimum and maximum seconds, clients,
+    /// queries per client), at the last table size
+    #[arg(long = "as", value_name = "PROGRAM", value_enum, conflicts_with_all = ["csv", "json", "markdown", "all", "wide"])]
+    pub in_words_of: Option<OtherProgram>,
+    /// The table size of the lines of --as: the first that has so many rows
+    #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true, requires = "in_words_of")]
+    pub probe_at: Option<u64>,
 
     /// How files of other programs are read.
     #[command(flatten)]
     pub foreign: ForeignArgs,
+}
+
+/// A program whose lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OtherProgram {
+    /// The load emulation client of MySQL.
+    Mysqlslap,
 }
 
 /// The options of `clean`.

@@ -24,8 +24,8 @@ pub struct PlotArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub format: Vec<Format>,
 
-    /// Which pictures, as a comma list
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "seconds,rate")]
+    /// Which pictures, as a comma list. seconds,rate, and probes where there are any
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub what: Vec<What>,
 
     /// What the horizontal axis counts
@@ -111,6 +111,8 @@ pub enum What {
     Bytes,
     /// Speed at the end relative to the best, engine by setting
     Heat,
+    /// Operations per second of the probes, over table size and over connections
+    Probes,
     /// Every picture for which there are figures
     All,
 }

@@ -19,9 +19,9 @@ use crate::render::show::curve_names;
 /// # Errors
 /// A directory is no run's, there is nothing to draw, or a picture cannot be written.
 pub fn run(args: &PlotArgs) -> Result<Output, Error> {
-    let place = place(args)?;
     let mut input = input::load_with(&args.runs, &args.foreign.options())?;
     keep_only(&mut input, &args.only)?;
+    let place = place(args, &input)?;
     let drawn = draw_all(&input, &place, &options(args))?;
     let stdout = drawn.paths.iter().map(|path| format!("{}\n", path.display())).collect();
     let stderr = input.problems.into_iter().chain(drawn.left_out).collect();
@@ -44,13 +44,13 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// The two usual pictures in a directory.
-    pub fn usual(directory: &Path) -> Self {
+    /// The usual pictures in a directory.
+    pub fn usual(directory: &Path, input: &Input) -> Self {
         Self {
             directory: directory.to_owned(),
             stem: None,
             formats: vec![Format::Svg],
-            kinds: PictureKind::USUAL.to_vec(),
+            kinds: PictureKind::usual(input),
             as_far_as_known: false,
         }
     }
@@ -67,11 +67,17 @@ impl Pictures {
     }
 }
 
-fn place(args: &PlotArgs) -> Result<Pictures, Error> {
+fn place(args: &PlotArgs, input: &Input) -> Result<Pictures, Error> {
     let all = args.what.contains(&What::All);
-    let mut kinds: Vec<PictureKind> =
-        PictureKind::ALL.into_iter().filter(|kind| all || args.what.contains(&word(*kind))).collect();
-    let usual = kinds == PictureKind::USUAL;
+    let mut kinds = match args.what.as_slice() {
+        [] => PictureKind::usual(input),
+        what => PictureKind::ALL.into_iter().filter(|kind| all || what.contains(&word(*kind))).collect(),
+    };
+    if !all && !PictureKind::of_probes(input).contains(&PictureKind::ProbeConnections) {
+        // One word stands for both pictures of probes, and this one needs several numbers of connections.
+        kinds.retain(|kind| *kind != PictureKind::ProbeConnections);
+    }
+    let unnamed = args.what.is_empty() || args.what == [What::Probes] || args.what == [What::Seconds, What::Rate];
     let beside = |path: &PathBuf| if path.is_dir() { path.clone() } else { path.with_file_name("") };
     let mut formats = args.format.clone();
     formats.dedup();
@@ -83,8 +89,8 @@ fn place(args: &PlotArgs) -> Result<Pictures, Error> {
         }
         return Ok(Pictures { directory, stem: None, formats, kinds, as_far_as_known: all });
     };
-    if usual {
-        // Nothing particular was asked for, and one file holds one picture.
+    if unnamed {
+        // Nothing more particular was asked for, and one file holds one picture.
         kinds.truncate(1);
     }
     if kinds.len() > 1 {
@@ -115,6 +121,7 @@ fn word(kind: PictureKind) -> What {
         PictureKind::ReadsPerRow => What::Counters,
         PictureKind::BytesPerRow => What::Bytes,
         PictureKind::EndSpeeds => What::Heat,
+        PictureKind::Probes | PictureKind::ProbeConnections => What::Probes,
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a> Refreshing<'a> {
         let begun = Instant::now();
         // A picture that cannot be drawn now is no reason to disturb a run: the end says what is wrong.
         if let Ok(input) = input::load(std::slice::from_ref(&self.directory)) {
-            let _ = draw_all(&input, &Pictures::usual(&self.directory), &PictureOptions::default());
+            let _ = draw_all(&input, &Pictures::usual(&self.directory, &input), &PictureOptions::default());
         }
         self.drawn = (Instant::now(), begun.elapsed());
     }

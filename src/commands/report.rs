@@ -10,6 +10,7 @@ use crate::error::{Error, exit};
 use crate::record::store::replace_file;
 use crate::render::cliffs::{self, Judged};
 use crate::render::input::{self, Input};
+use crate::render::probes;
 use crate::render::report::{ReportOptions, report};
 
 /// Name of the report in a run's directory.
@@ -27,14 +28,15 @@ pub fn run(args: &ReportArgs) -> Result<Output, Error> {
     let path = if path.is_dir() { path.join(REPORT_FILE) } else { path };
     let counted = super::cliffs::all_counted(&mut input);
     let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
-    let options = ReportOptions { title: args.title.clone(), ..with_cliffs(&judged) };
+    let options = ReportOptions { title: args.title.clone(), ..parts(&input, &judged) };
     write(&input, &path, &options)?;
     Ok(Output { stdout: format!("{}\n", path.display()), stderr: input.problems, exit: exit::OK })
 }
 
-/// The usual report, with what is read from its curves.
-pub(super) fn with_cliffs(judged: &[Judged<'_>]) -> ReportOptions {
-    ReportOptions { cliffs: (!judged.is_empty()).then(|| cliffs::section(judged)), ..ReportOptions::default() }
+/// The usual report, with what is read from its curves and what its probes found.
+pub(super) fn parts(input: &Input, judged: &[Judged<'_>]) -> ReportOptions {
+    let cliffs = (!judged.is_empty()).then(|| cliffs::section(judged));
+    ReportOptions { cliffs, probes: probes::section::section(input), ..ReportOptions::default() }
 }
 
 /// Writes the report; an old one is whole until the new one is.

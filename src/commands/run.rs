@@ -178,8 +178,13 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
                 stdout.push_str(&cliffs::lines(&judged));
                 stdout.push('\n');
             }
+            let found = crate::render::probes::section::sentences(&input);
+            if !found.is_empty() {
+                found.iter().for_each(|line| stdout.push_str(&crate::render::show::paragraph(line, "")));
+                stdout.push('\n');
+            }
             if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
-                match super::plot::draw_all(&input, &Pictures::usual(directory), &PictureOptions::default()) {
+                match super::plot::draw_all(&input, &Pictures::usual(directory, &input), &PictureOptions::default()) {
                     Ok(drawn) => {
                         drawn.paths.iter().for_each(|path| stdout.push_str(&format!("plot     {}\n", path.display())))
                     }
@@ -187,7 +192,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
                 }
             }
             let report = directory.join(super::report::REPORT_FILE);
-            match super::report::write(&input, &report, &super::report::with_cliffs(&judged)) {
+            match super::report::write(&input, &report, &super::report::parts(&input, &judged)) {
                 Ok(()) => stdout.push_str(&format!("report   {}\n", report.display())),
                 Err(error) => stderr.push(error.to_string()),
             }

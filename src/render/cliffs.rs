@@ -112,7 +112,7 @@ pub fn section(judged: &[Judged<'_>]) -> Section {
     paragraphs.dedup();
     paragraphs.insert(0, "What moved with a fall is evidence, never proof, of its cause.".to_owned());
     let header = ["curve", "reading", "what moved with it"].map(str::to_owned).to_vec();
-    Section { paragraphs, header, rows: rows.collect() }
+    Section { paragraphs, header, rows: rows.collect(), ..Section::default() }
 }
 
 /// Everything about every curve.

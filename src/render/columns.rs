@@ -62,11 +62,13 @@ pub enum Cell {
 }
 
 impl Cell {
-    fn real(figure: Option<f64>) -> Self {
+    /// A figure that is a number, or is not known.
+    pub(super) fn real(figure: Option<f64>) -> Self {
         figure.filter(|figure| figure.is_finite()).map_or(Self::Unknown, Self::Real)
     }
 
-    fn whole(figure: Option<u64>) -> Self {
+    /// A count, or that it is not known.
+    pub(super) fn whole(figure: Option<u64>) -> Self {
         figure.map_or(Self::Unknown, Self::Whole)
     }
 
@@ -331,7 +333,8 @@ fn plain(_: &Row<'_>, cell: &Cell) -> String {
     }
 }
 
-fn milliseconds(cell: &Cell) -> String {
+/// Microseconds as milliseconds.
+pub(super) fn milliseconds(cell: &Cell) -> String {
     match number(cell).map(|micros| micros / 1e3) {
         Some(milliseconds) if milliseconds >= 1000.0 => grouped(milliseconds.round() as u64),
         Some(milliseconds) => significant(milliseconds),

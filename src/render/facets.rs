@@ -21,7 +21,8 @@ pub enum Facet {
 }
 
 impl Facet {
-    fn value(self, labels: &Labels) -> String {
+    /// What a plot is called.
+    pub(super) fn value(self, labels: &Labels) -> String {
         match self {
             Self::Engine => labels.engine.clone(),
             Self::Key => labels.key.clone(),
@@ -58,13 +59,7 @@ pub struct Panels {
 
 /// Sorts lines into plots. In each plot the same rest of labels looks the same.
 pub fn panels(facet: Facet, named: &[Named<'_>], series: Vec<Series>) -> Panels {
-    let rests: Vec<(Labels, &str)> = named.iter().map(|one| (facet.rest(one.labels), one.run)).collect();
-    let mut unique: Vec<&(Labels, &str)> = Vec::new();
-    for rest in &rests {
-        if !unique.contains(&rest) {
-            unique.push(rest);
-        }
-    }
+    let (unique, of_curve) = rests(facet, named);
     let rest_named: Vec<Named<'_>> = unique.iter().map(|(labels, run)| Named { labels, repeat: None, run }).collect();
     let legend: Vec<(String, Look)> = short_names(&rest_named)
         .into_iter()
@@ -72,16 +67,33 @@ pub fn panels(facet: Facet, named: &[Named<'_>], series: Vec<Series>) -> Panels 
         .map(|(name, look)| (if name.trim().is_empty() { "all curves".into() } else { name.trim().into() }, look))
         .collect();
     let mut panels: Vec<(String, Vec<Series>)> = Vec::new();
-    for ((one, rest), line) in named.iter().zip(&rests).zip(series) {
-        let at = unique.iter().position(|other| *other == rest).unwrap_or(0);
+    for ((one, at), line) in named.iter().zip(of_curve).zip(series) {
         let line = Series { look: legend[at].1, ..line };
-        let value = facet.value(one.labels);
-        match panels.iter_mut().find(|(title, _)| *title == value) {
-            Some((_, lines)) => lines.push(line),
-            None => panels.push((value, vec![line])),
-        }
+        put(&mut panels, facet.value(one.labels), line);
     }
     Panels { panels, legend }
+}
+
+/// The labels and runs without what the plots differ in, each once; and for each curve the index of its own.
+pub(super) fn rests<'a>(facet: Facet, named: &[Named<'a>]) -> (Vec<(Labels, &'a str)>, Vec<usize>) {
+    let mut unique: Vec<(Labels, &'a str)> = Vec::new();
+    let index = |one: &Named<'a>| {
+        let rest = (facet.rest(one.labels), one.run);
+        unique.iter().position(|other| *other == rest).unwrap_or_else(|| {
+            unique.push(rest);
+            unique.len() - 1
+        })
+    };
+    let of_curve = named.iter().map(index).collect();
+    (unique, of_curve)
+}
+
+/// Puts a line into the plot of this title, which is made where there is none.
+pub(super) fn put(panels: &mut Vec<(String, Vec<Series>)>, title: String, line: Series) {
+    match panels.iter_mut().find(|(other, _)| *other == title) {
+        Some((_, lines)) => lines.push(line),
+        None => panels.push((title, vec![line])),
+    }
 }
 
 /// Space between plots.

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use super::columns::Moved;
 use crate::analyse::{Curve, Labels, RunSamples, group};
 use crate::record::foreign::{self, ForeignOptions, Refused};
+use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
-use crate::record::{CounterLine, CurveRecord, Outcome, RunRecord, Sample, detail};
+use crate::record::{CounterLine, CurveRecord, Outcome, ProbeLine, RunRecord, Sample, detail};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Input {
     pub curves: Vec<Curve>,
     /// What the counters of each batch say, by run, curve and batch.
     pub moved: BTreeMap<(String, String, u64), Moved>,
+    /// What probes measured, by run and curve, in the order of the file.
+    pub probes: BTreeMap<(String, String), Vec<ProbeLine>>,
     /// What was left out or looks odd, for people (stderr).
     pub problems: Vec<String>,
     /// What the horizontal figures are, where a file of another program has something else than the size of the table: nothing
@@ -115,6 +118,7 @@ pub fn load_with(paths: &[PathBuf], options: &ForeignOptions) -> Result<Input, I
     let mut input = Input { other_x, ..assemble(parts, problems) };
     for index in 0..input.runs.len() {
         add_counters(&mut input, index);
+        add_probes(&mut input, index);
     }
     Ok(input)
 }
@@ -147,6 +151,43 @@ fn add_counters(input: &mut Input, index: usize) {
     }
     input.problems.extend(lines.problems.iter().map(ToString::to_string));
     input.moved.append(&mut found);
+}
+
+/// Adds what the probes of a run measured. A run without probes has none.
+fn add_probes(input: &mut Input, index: usize) {
+    let run = &input.runs[index];
+    if !run.path.is_dir() {
+        return;
+    }
+    let path = run.path.join(PROBES_FILE);
+    let lines = match read_probes(&run.path) {
+        Ok(lines) => lines,
+        Err(error) => {
+            input.problems.push(format!("{}: {error}; no probe is shown", path.display()));
+            return;
+        }
+    };
+    input.problems.extend(lines.problems.iter().map(ToString::to_string));
+    let label = run.label.clone();
+    let mut strange: BTreeMap<String, u64> = BTreeMap::new();
+    let mut timeless = 0_u64;
+    for line in lines.lines {
+        if !input.curves.iter().any(|curve| curve.run == label && curve.name == line.curve) {
+            *strange.entry(line.curve).or_default() += 1;
+        } else if !line.seconds.is_finite() || line.seconds < 0.0 {
+            timeless += 1;
+        } else {
+            input.probes.entry((label.clone(), line.curve.clone())).or_default().push(line);
+        }
+    }
+    for (curve, count) in strange {
+        input
+            .problems
+            .push(format!("{}: {count} lines of {curve:?}, which is no curve of the run; left out", path.display()));
+    }
+    if timeless > 0 {
+        input.problems.push(format!("{}: {timeless} lines whose seconds are no time; left out", path.display()));
+    }
 }
 
 /// A file whose first line is not the header of `batches.csv`.
@@ -242,6 +283,16 @@ impl Input {
         self.moved.get(&key).copied().unwrap_or_default()
     }
 
+    /// What the probes of a curve measured, in the order in which they ran; nothing where there were none.
+    pub fn probes_of(&self, curve: &Curve) -> &[ProbeLine] {
+        self.probes.get(&(curve.run.clone(), curve.name.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a curve that is shown has probes.
+    pub fn has_probes(&self) -> bool {
+        self.curves.iter().any(|curve| !self.probes_of(curve).is_empty())
+    }
+
     /// What became of a curve.
     pub fn outcome_of(&self, curve: &Curve) -> Option<&Outcome> {
         self.record_of(curve).map(|record| &record.outcome)
@@ -293,6 +344,41 @@ mod tests {
         assert!(matches!(load(&[directory.path().to_owned()]), Err(InputError::Unreadable { .. })));
         write_run(directory.path(), &record(&["a"])).unwrap();
         assert_eq!(load(&[directory.path().to_owned()]).unwrap().problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn probes_belong_to_curves_of_the_run_and_what_does_not_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        write_run(directory.path(), &record(&["a", "b"])).unwrap();
+        write_samples(directory.path(), "a", 1);
+        let line = |curve: &str, iteration, seconds| ProbeLine {
+            curve: curve.into(),
+            batch: 1,
+            table_rows: 10,
+            probe: "select-pk".into(),
+            connections: 1,
+            iteration,
+            ops: 5,
+            seconds,
+            ..ProbeLine::default()
+        };
+        let lines =
+            [line("a", 1, 0.5), line("a", 2, 0.0), line("x, y", 1, 1.0), line("a", 3, f64::NAN), line("a", 4, -1.0)];
+        CsvAppender::open(&directory.path().join(PROBES_FILE)).unwrap().append_all(&lines).unwrap();
+        let input = load(&[directory.path().to_owned()]).unwrap();
+        assert!(input.has_probes());
+        assert_eq!(input.probes_of(&input.curves[0]), &lines[..2]);
+        assert!(input.probes_of(&input.curves[1]).is_empty());
+        assert_eq!(input.problems.len(), 2, "{:?}", input.problems);
+        assert!(
+            input.problems[0].contains("1 lines of \"x, y\"") && input.problems[1].contains("2 lines whose seconds")
+        );
+        // Cut lines and lines that are none are said with their numbers; a file of samples has no probes.
+        std::fs::write(directory.path().join(PROBES_FILE), "curve,batch\na,one\na,2").unwrap();
+        let input = load(&[directory.path().to_owned()]).unwrap();
+        assert!(!input.has_probes() && input.problems.len() == 2, "{:?}", input.problems);
+        assert!(input.problems[0].contains("probes.csv:2:"), "{:?}", input.problems);
+        assert!(!load(&[directory.path().join(BATCHES_FILE)]).unwrap().has_probes());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Names are what is hard: each stands at the end of its line where all of them fit there without touching data or
 //! each other; otherwise all of them are listed at the right of the plot. They never lie over data.
 
-use super::plot::{Mark, MarkKind, PlotSpec, Point, Series};
+use super::plot::{Mark, MarkKind, PlotSpec, Point, Range, Series};
 use super::scale::Axis;
 use super::sheet::At;
 use super::text::{fitted, width, wrapped};
@@ -127,6 +127,12 @@ impl Layout {
         Some((self.left + across * (self.right - self.left), self.bottom - up * (self.bottom - self.top)))
     }
 
+    /// The lower and the upper end of a bar, as far as the axis goes.
+    pub fn bar(&self, range: &Range) -> Option<[At; 2]> {
+        let end = |y: f64| self.at(Point { batch: 0, x: range.x, y });
+        Some([end(range.low)?, end(range.high)?])
+    }
+
     /// The points in pixels, cut where a batch is missing.
     pub fn pieces(&self, points: &[Point]) -> Vec<Vec<At>> {
         points
@@ -159,6 +165,7 @@ impl Layout {
             .iter()
             .flat_map(|one| [&one.points].into_iter().chain(&one.repeats))
             .flat_map(|points| layout.pieces(points))
+            .chain(series.iter().flat_map(|one| &one.ranges).filter_map(|range| layout.bar(range)).map(Vec::from))
             .collect();
         let mut taken: Vec<Box> = Vec::new();
         for index in (0..series.len()).filter(|index| !outside.contains(index)) {

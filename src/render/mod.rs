@@ -10,6 +10,7 @@
 //! - [`facets`]: small multiples; [`heat`]: the table of end speeds as colours.
 //! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`], which is SVG and, by [`raster`], PNG;
 //!   [`text`] knows how wide words are.
+//! - [`probes`]: what probes found: tables, lines of mysqlslap, pictures, words.
 //! - [`report`]: everything of a run in one HTML file.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
@@ -33,6 +34,7 @@ pub mod paint;
 pub mod palette;
 pub mod pictures;
 pub mod plot;
+pub mod probes;
 pub mod progress;
 pub mod raster;
 pub mod report;

@@ -97,11 +97,20 @@ pub fn record_names(curves: &[CurveRecord]) -> Vec<String> {
 
 /// What all the curves have in common, as words for a subtitle: `innodb`, `uuid4`, `flush 1`, `insert`, `8 connections`.
 pub fn common_words(curves: &[Named<'_>]) -> Vec<String> {
+    common(curves, &[Part::Engine, Part::Key, Part::Flush, Part::Method, Part::Connections, Part::Settings])
+}
+
+/// The same of the table alone, without how it was loaded.
+pub fn common_words_of_table(curves: &[Named<'_>]) -> Vec<String> {
+    common(curves, &[Part::Engine, Part::Key, Part::Flush, Part::Settings])
+}
+
+fn common(curves: &[Named<'_>], parts: &[Part]) -> Vec<String> {
     let Some(first) = curves.first() else { return Vec::new() };
-    [Part::Engine, Part::Key, Part::Flush, Part::Method, Part::Connections, Part::Settings]
-        .into_iter()
-        .filter(|part| !differs(curves, *part))
-        .map(|part| match part {
+    parts
+        .iter()
+        .filter(|part| !differs(curves, **part))
+        .map(|part| match *part {
             // There is nothing to tell this from: the settings are written whole.
             Part::Settings => first.labels.settings.clone(),
             part => word(curves, first, part),
@@ -167,6 +176,8 @@ fn word(curves: &[Named<'_>], curve: &Named<'_>, part: Part) -> String {
         },
         Part::FlushInForce => differing_words(curves, &value, |labels| &labels.flush_in_force),
         Part::Settings => differing_words(curves, &value, |labels| &labels.settings),
+        // A file of another program does not tell.
+        Part::Connections | Part::StatementRows | Part::CommitRows if value == "0" => String::new(),
         Part::Connections if value == "1" => "1 connection".into(),
         Part::Connections => format!("{value} connections"),
         Part::StatementRows => format!("{value} rows/statement"),
@@ -313,6 +324,16 @@ mod tests {
         let all = [labels("innodb", "uuid4:char32", "1"), labels("innodb", "autoinc", "1")];
         let named: Vec<Named<'_>> = all.iter().map(|labels| Named { labels, repeat: None, run: "run" }).collect();
         assert_eq!(common_words(&named), ["innodb", "flush 1", "insert", "8 connections"]);
+    }
+
+    #[test]
+    fn what_a_file_of_another_program_does_not_tell_is_not_said() {
+        let one = Labels { engine: "per. row/s".into(), ..Labels::default() };
+        let named = [Named { labels: &one, repeat: None, run: "run" }];
+        assert_eq!(
+            (common_words(&named), short_names(&named)),
+            (vec!["per. row/s".to_owned()], vec!["per. row/s".into()])
+        );
     }
 
     #[test]

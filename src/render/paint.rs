@@ -11,6 +11,8 @@ use super::text::{bold_width, fitted, width};
 
 /// Width of the lines of curves.
 const LINE_WIDTH: f64 = 2.2;
+/// Half the width of the ends of a bar.
+const BAR_END: f64 = 4.5;
 /// Markers closer together than this would hide the line, unless they are few.
 const MARKER_SPACING: f64 = 14.0;
 /// A curve of no more points than this shows each, if they are at least half as far apart.
@@ -59,6 +61,9 @@ impl Painter<'_> {
     pub fn curves(&self, page: &mut Page) {
         for one in self.series.iter().filter(|one| one.repeats.len() > 1 || !one.raw.is_empty()) {
             page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one));
+        }
+        for one in self.series.iter().filter(|one| !one.ranges.is_empty()) {
+            page.layer(&Group { class: "ranges", ..Group::default() }, |layer| self.ranges(layer, one));
         }
         for one in self.series {
             let dash = DASH_PATTERNS[one.look.dash % DASHES];
@@ -196,6 +201,19 @@ impl Painter<'_> {
         }
         for piece in one.repeats.iter().flat_map(|repeat| self.layout.pieces(repeat)) {
             self.piece(layer, &piece, colour, 1.1);
+        }
+    }
+
+    /// Bars with short ends. One of less than a pixel would be nothing but its ends, and is left out.
+    fn ranges(&self, layer: &mut Layer, one: &Series) {
+        let colour = self.colour(one).mix(0.6);
+        for [low, high] in one.ranges.iter().filter_map(|range| self.layout.bar(range)) {
+            if low.1 - high.1 >= 1.0 {
+                layer.line(&[low, high], colour, 1.3);
+                for (x, y) in [low, high] {
+                    layer.line(&[(x - BAR_END, y), (x + BAR_END, y)], colour, 1.3);
+                }
+            }
         }
     }
 

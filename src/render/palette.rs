@@ -86,7 +86,8 @@ pub const DASHES: usize = 5;
 pub const MARKERS: usize = 8;
 
 /// Dash patterns as lengths of line and gap in pixels; the first is solid.
-pub const DASH_PATTERNS: [&[f64]; DASHES] = [&[], &[7.0, 3.5], &[2.0, 3.0], &[10.0, 3.0, 2.0, 3.0], &[14.0, 5.0]];
+pub const DASH_PATTERNS: [&[f64]; DASHES] =
+    [&[], &[7.0, 3.5], &[2.0, 3.0], &[10.0, 3.0, 2.0, 3.0], &[5.0, 2.0, 5.0, 6.0]];
 
 /// Decides how each curve looks, so that engine, key and flush can be told apart.
 ///
@@ -94,7 +95,7 @@ pub const DASH_PATTERNS: [&[f64]; DASHES] = [&[], &[7.0, 3.5], &[2.0, 3.0], &[10
 /// several engines colour means the engine and dash the key; with one engine colour means the key and dash the flush setting. Where a
 /// means is free it repeats the colour, for grey prints. No two curves look the same as long as combinations last.
 pub fn looks(curves: &[Named<'_>]) -> Vec<Look> {
-    let columns: Vec<Vec<usize>> = [
+    let columns = vec![
         indexes(curves, |curve| format!("{}\0{}\0{}", curve.labels.engine, curve.labels.target, curve.run)),
         indexes(curves, |curve| curve.labels.key.clone()),
         indexes(curves, |curve| format!("{}\0{}", curve.labels.flush, curve.labels.flush_in_force)),
@@ -103,14 +104,18 @@ pub fn looks(curves: &[Named<'_>]) -> Vec<Look> {
             let sizes = (labels.connections, labels.statement_rows, labels.commit_rows, curve.repeat);
             format!("{}\0{}\0{sizes:?}", labels.method, labels.settings)
         }),
-    ]
-    .into_iter()
-    .filter(|column| column.iter().any(|&index| index > 0))
-    .collect();
+    ];
+    looks_by(curves.len(), columns)
+}
+
+/// Decides how each of `count` lines looks. Each column has the index of a value for each line; those in which lines differ get, in their
+/// order: colour, dash, marker.
+pub fn looks_by(count: usize, mut columns: Vec<Vec<usize>>) -> Vec<Look> {
+    columns.retain(|column| column.iter().any(|&index| index > 0));
     let of = |column: usize, curve: usize| columns.get(column).map(|indexes| indexes[curve]);
     let families = Theme::light().families.len();
     let mut taken = HashSet::new();
-    (0..curves.len())
+    (0..count)
         .map(|curve| {
             let family = of(0, curve).unwrap_or(0);
             // The eighth value of the only dimension has the first colour again, and a dash instead.
@@ -140,13 +145,13 @@ fn free_look(wanted: Look, taken: &mut HashSet<Look>) -> Look {
     free
 }
 
-/// The index of each curve's value among the distinct values, in order of appearance.
-fn indexes(curves: &[Named<'_>], value: impl Fn(&Named<'_>) -> String) -> Vec<usize> {
-    let mut seen: Vec<String> = Vec::new();
-    curves
+/// The index of each line's value among the distinct values, in order of appearance.
+pub fn indexes<T, V: PartialEq>(lines: &[T], value: impl Fn(&T) -> V) -> Vec<usize> {
+    let mut seen: Vec<V> = Vec::new();
+    lines
         .iter()
-        .map(|curve| {
-            let value = value(curve);
+        .map(|line| {
+            let value = value(line);
             seen.iter().position(|other| *other == value).unwrap_or_else(|| {
                 seen.push(value);
                 seen.len() - 1

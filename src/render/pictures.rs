@@ -10,6 +10,7 @@ use super::input::Input;
 use super::names::{Named, common_words, short_names};
 use super::palette::{Theme, looks};
 use super::plot::{Guide, Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
+use super::probes;
 use super::scale::{Across, Quantity};
 use super::show::version;
 use super::within;
@@ -35,11 +36,15 @@ pub enum PictureKind {
     BytesPerRow,
     /// End speeds of all cells relative to the best.
     EndSpeeds,
+    /// Operations per second of probes over the size of the table.
+    Probes,
+    /// Operations per second of probes over connections.
+    ProbeConnections,
 }
 
 impl PictureKind {
     /// Every picture.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::SecondsPerBatch,
         Self::InsertsPerSecond,
         Self::Latency,
@@ -47,10 +52,29 @@ impl PictureKind {
         Self::ReadsPerRow,
         Self::BytesPerRow,
         Self::EndSpeeds,
+        Self::Probes,
+        Self::ProbeConnections,
     ];
 
-    /// The two that are drawn unless others are asked for.
+    /// The two of the batches that are drawn unless others are asked for.
     pub const USUAL: [Self; 2] = [Self::SecondsPerBatch, Self::InsertsPerSecond];
+
+    /// Those that are drawn unless others are asked for: those of probes too, where there are probes.
+    pub fn usual(input: &Input) -> Vec<Self> {
+        Self::USUAL.into_iter().chain(Self::of_probes(input)).collect()
+    }
+
+    /// The pictures for which there are probes.
+    pub fn of_probes(input: &Input) -> Vec<Self> {
+        let mut kinds = Vec::new();
+        if input.has_probes() {
+            kinds.push(Self::Probes);
+            if probes::picture::has_connections(input) {
+                kinds.push(Self::ProbeConnections);
+            }
+        }
+        kinds
+    }
 
     /// Name of the picture's file, without its ending.
     pub fn file_stem(self) -> &'static str {
@@ -62,6 +86,8 @@ impl PictureKind {
             Self::ReadsPerRow => "reads-per-row",
             Self::BytesPerRow => "bytes-per-row",
             Self::EndSpeeds => "end-speeds",
+            Self::Probes => "probes",
+            Self::ProbeConnections => "probes-by-connections",
         }
     }
 
@@ -77,6 +103,9 @@ impl PictureKind {
             Self::ReadsPerRow => "Pages read per row as the table grows",
             Self::BytesPerRow => "Bytes written per row as the table grows",
             Self::EndSpeeds => "Speed at the end, relative to the best",
+            Self::Probes if !table_grows => "Operations per second",
+            Self::Probes => "Operations per second as the table grows",
+            Self::ProbeConnections => "Operations per second by connections",
         }
     }
 
@@ -89,6 +118,7 @@ impl PictureKind {
             Self::Latency => batch.p99_us.map(|micros| micros / 1000.0),
             Self::ReadsPerRow => batch.reads_per_row,
             Self::BytesPerRow => batch.written_per_row,
+            Self::Probes | Self::ProbeConnections => None,
         }
         .unwrap_or(f64::NAN)
     }
@@ -138,6 +168,11 @@ impl Default for PictureOptions {
 /// # Errors
 /// As [`draw_svg`].
 pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Result<Picture, PlotError> {
+    match kind {
+        PictureKind::Probes => return probes::picture::over_sizes(input, options),
+        PictureKind::ProbeConnections => return probes::picture::over_connections(input, options),
+        _ => {}
+    }
     let measured: Vec<_> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).cloned().collect();
     let cells = cells(&measured);
     let named: Vec<Named<'_>> = cells.iter().map(Named::from).collect();
@@ -222,6 +257,7 @@ pub(super) fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, S
         PictureKind::Latency => (Quantity::Plain, "milliseconds of a statement, 99th percentile".to_owned()),
         PictureKind::ReadsPerRow => (Quantity::Plain, "pages read per row".to_owned()),
         PictureKind::BytesPerRow => (Quantity::Plain, "bytes written per row".to_owned()),
+        PictureKind::Probes | PictureKind::ProbeConnections => (Quantity::Rate, "operations per second".to_owned()),
     }
 }
 
@@ -302,7 +338,7 @@ impl Drawing<'_> {
 const GUIDES: usize = 4;
 
 /// Where tables pass their caches, as far as sizes are known: thin lines, or a stretch where there would be too many.
-fn guides(
+pub(super) fn guides(
     input: &Input,
     cells: &[Cell<'_>],
     known: &[Vec<BatchFigures>],
@@ -395,8 +431,8 @@ fn ending(outcome: &Outcome) -> Option<(MarkKind, String)> {
     }
 }
 
-/// `mariadb 10.11.6 · innodb, flush 1, insert, 8 connections · batches of 100k rows · median of 3 repeats`.
-fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
+/// The versions of the targets of all runs.
+pub(super) fn versions(input: &Input) -> String {
     let mut versions: Vec<String> = Vec::new();
     for target in input.runs.iter().filter_map(|run| run.record.as_ref()).flat_map(|record| record.targets.values()) {
         let version = version(&target.flavour, &target.version);
@@ -404,7 +440,17 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
             versions.push(version);
         }
     }
-    let mut parts = vec![versions.join(", "), common_words(named).join(", ")];
+    versions.join(", ")
+}
+
+/// Whether a run was made with a debug build.
+pub(super) fn made_with_debug(input: &Input) -> bool {
+    input.runs.iter().filter_map(|run| run.record.as_ref()).any(|record| record.build_profile == "debug")
+}
+
+/// `mariadb 10.11.6 · innodb, flush 1, insert, 8 connections · batches of 100k rows · median of 3 repeats`.
+fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
+    let mut parts = vec![versions(input), common_words(named).join(", ")];
     let sizes: Vec<String> = batch_sizes(cells).into_iter().map(human_rows).collect();
     match sizes.len() {
         _ if input.other_x.is_some() => {}
@@ -441,13 +487,13 @@ fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &Picture
     if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
-    if cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
+    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
         notes.push(
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),
         );
     }
-    if input.runs.iter().filter_map(|run| run.record.as_ref()).any(|record| record.build_profile == "debug") {
+    if made_with_debug(input) {
         notes.push("Made with a debug build: these figures are not to be published.".to_owned());
     }
     notes

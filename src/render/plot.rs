@@ -38,6 +38,10 @@ pub struct PlotSpec {
     pub notes: Vec<String>,
     /// Places on the horizontal axis that are marked with a thin line.
     pub guides: Vec<Guide>,
+    /// The horizontal axis and its title, where it is neither of those of `across`.
+    pub x_axis: Option<(Axis, String)>,
+    /// Whether the vertical axis goes as far as the highest point, however far that is from the others.
+    pub whole: bool,
 }
 
 /// A place on the horizontal axis, or a stretch of it.
@@ -66,6 +70,8 @@ impl Default for PlotSpec {
             theme: Theme::light(),
             notes: Vec::new(),
             guides: Vec::new(),
+            x_axis: None,
+            whole: false,
         }
     }
 }
@@ -109,6 +115,17 @@ pub struct Mark {
     pub text: String,
 }
 
+/// How far the single measurements behind a point reach, drawn as a bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// Where the point stands.
+    pub x: f64,
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
 /// A line of the picture.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
@@ -122,6 +139,8 @@ pub struct Series {
     pub repeats: Vec<Vec<Point>>,
     /// The batches themselves as light dots, where the line is smoothed.
     pub raw: Vec<Point>,
+    /// Bars at its points.
+    pub ranges: Vec<Range>,
     /// Signs on it.
     pub marks: Vec<Mark>,
 }
@@ -236,15 +255,19 @@ pub fn prepare(spec: &PlotSpec, series: &[Series]) -> Result<Prepared, PlotError
     let series: Vec<Series> = series.iter().map(|series| drawable(series, spec.log, &mut left_out)).collect();
     let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
     let all = || series.iter().flat_map(|one| one.points.iter().chain(one.repeats.iter().flatten()).chain(&one.raw));
+    let bars = || series.iter().flat_map(|one| &one.ranges).flat_map(|range| [range.low, range.high]);
     let mut remarks = left_out.clone();
     let y = if spec.log {
-        scale::logarithmic(all().map(|point| point.y), spec.quantity)
+        scale::logarithmic(all().map(|point| point.y).chain(bars()), spec.quantity)
+    } else if spec.whole {
+        scale::from_zero(all().map(|point| point.y).chain(bars()), spec.quantity)
     } else {
         let ceiling = ceiling(all().map(|point| point.y).collect());
         remarks.extend(ceiling.map(|ceiling| beyond(&series, ceiling, spec.quantity)));
         scale::from_zero(all().map(|point| ceiling.map_or(point.y, |ceiling| point.y.min(ceiling))), spec.quantity)
     };
-    let (Some((x, x_title)), Some(y)) = (scale::across(spec.across, all().map(|point| point.x)), y) else {
+    let x = spec.x_axis.clone().or_else(|| scale::across(spec.across, all().map(|point| point.x)));
+    let (Some((x, x_title)), Some(y)) = (x, y) else {
         let why = if left_out.is_empty() { "there are no measured batches".to_owned() } else { left_out.join("; ") };
         return Err(PlotError::Nothing { why });
     };

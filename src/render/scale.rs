@@ -82,6 +82,33 @@ pub fn across(kind: Across, values: impl Iterator<Item = f64>) -> Option<(Axis, 
     }
 }
 
+/// Counts that lie this far apart, the last from the first, have a logarithmic axis.
+const WIDE_COUNTS: f64 = 8.0;
+/// A tick nearer to the one before it than this part of the axis has no room.
+const CLOSE_TICKS: f64 = 0.03;
+
+/// An axis for a few counts above zero (of connections), each of them a tick. `None` when there are none.
+pub fn counts(values: impl Iterator<Item = f64>) -> Option<Axis> {
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite() && *value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let (low, high) = (*values.first()?, *values.last()?);
+    let log = high / low >= WIDE_COUNTS;
+    // The first point stands a little right of the edge.
+    let min = if log { low * (low / high).powf(CLOSE_TICKS) } else { 0.0 };
+    let axis = Axis { min, max: high, log, ticks: Vec::new() };
+    let mut ticks: Vec<Tick> = Vec::new();
+    // From the last one, which is there whatever else has room.
+    for value in values.into_iter().rev() {
+        let place = |value: f64| axis.fraction(value).unwrap_or(0.0);
+        if ticks.last().is_none_or(|after| place(after.value) - place(value) >= CLOSE_TICKS) {
+            ticks.push(Tick { value, label: decimals(value, 1.0) });
+        }
+    }
+    ticks.reverse();
+    Some(Axis { ticks, ..axis })
+}
+
 /// An axis from zero to the end of the data, in the largest unit of which there are at least two.
 fn in_units(values: impl Iterator<Item = f64>, units: &[(f64, &'static str)]) -> Option<(Axis, &'static str)> {
     let (low, high) = extent(values.filter(|value| value.is_finite()))?;
@@ -318,6 +345,21 @@ mod tests {
         assert_eq!(found(Across::Seconds, &[90.0]).1, "time spent loading (seconds)");
         assert_eq!(found(Across::Rows, &[1e6, 3.4e10]).1, "rows in the table (billions)");
         assert_eq!(across(Across::Seconds, [f64::NAN].into_iter()), None);
+    }
+
+    #[test]
+    fn counts_are_ticks_where_they_have_room() {
+        let axis = counts([25.0, 1.0, 100.0, 50.0, 200.0, 1.0].into_iter()).unwrap();
+        check(&axis);
+        assert_eq!((labels(&axis), axis.log, axis.max), (vec!["1", "25", "50", "100", "200"], true, 200.0));
+        assert!(axis.fraction(1.0).is_some_and(|first| (0.02..0.04).contains(&first)));
+        let axis = counts([1.0, 2.0, 4.0].into_iter()).unwrap();
+        assert_eq!((labels(&axis), axis.log, axis.min), (vec!["1", "2", "4"], false, 0.0));
+        let near = counts((90..=110).map(f64::from)).unwrap();
+        check(&near);
+        assert!(near.ticks.len() < 21 && labels(&near).last() == Some(&"110"), "{near:?}");
+        check(&counts(std::iter::once(8.0)).unwrap());
+        assert_eq!(counts([0.0, f64::NAN].into_iter()), None);
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
     }
     parts.push(summary(input));
     parts.push(cliffs::lines(&cliffs::judge_all(input, &HashMap::new(), CLIFF_FACTOR)));
+    if input.has_probes() {
+        parts.push("Probes ran between the batches: show --probes has what they found.\n".into());
+    }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -199,7 +202,7 @@ pub fn curve_names(input: &Input) -> Vec<String> {
 }
 
 /// The line above a curve's batches: its name and its labels in full.
-fn heading(name: &str, curve: &Curve) -> String {
+pub(super) fn heading(name: &str, curve: &Curve) -> String {
     let labels = &curve.labels;
     let flush = match (labels.flush.as_str(), labels.flush_in_force.as_str()) {
         ("" | "none", _) => String::new(),
@@ -332,7 +335,7 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
 }
 
 /// Text broken into lines, the second and later ones indented deeper. No-break spaces hold words together and become spaces.
-pub(super) fn paragraph(text: &str, indent: &str) -> String {
+pub fn paragraph(text: &str, indent: &str) -> String {
     let limit = (WIDTH - indent.len() - 2) as f64;
     let mut out = String::new();
     for (index, line) in wrapped(text, limit, |line| text_columns(line) as f64).iter().enumerate() {

@@ -11,6 +11,8 @@ use crate::record::detail::{self, SecondLine};
 
 /// Points of a curve in a picture: more would be several to a pixel.
 const POINTS: usize = 1500;
+/// A batch of so many seconds has an inside.
+const SEVERAL: f64 = 3.0;
 /// The last second of a batch is a part of one; a shorter part says nothing, unless it is all of the batch.
 const SHORTEST_PART: f64 = 0.2;
 
@@ -32,6 +34,11 @@ pub fn load(input: &Input, problems: &mut Vec<String>) -> Seconds {
         }
     }
     out
+}
+
+/// Whether a batch of a curve that is shown lasted for several seconds: otherwise the seconds of batches say what the batches say.
+pub fn has_seconds(input: &Input) -> bool {
+    input.curves.iter().flat_map(|curve| &curve.samples).any(|sample| sample.seconds >= SEVERAL)
 }
 
 /// Rows per second, second by second, where the table then stood on the horizontal axis. Of a long curve the slowest and the fastest second

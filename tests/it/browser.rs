@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rowcliff::record::Sample;
+use rowcliff::record::probe::PROBES_FILE;
 use rowcliff::record::store::{BATCHES_FILE, CsvAppender};
+use rowcliff::record::{ProbeLine, Sample};
 
 use crate::support::webdriver::Browser;
 use crate::support::{run, text};
@@ -139,6 +140,64 @@ fn a_reader_can_hover_switch_and_sort_and_nothing_is_asked_from_a_network() {
     let own = ["file://", "data:", "chrome://"];
     assert!(requests.iter().all(|url| own.iter().any(|start| url.starts_with(start))), "{requests:?}");
     assert_eq!(requests.iter().filter(|url| url.ends_with("out.html")).count(), 1, "{requests:?}");
+}
+
+#[test]
+fn probes_are_hovered_as_batches_are_and_go_with_their_curve() {
+    let home = tempfile::tempdir().unwrap();
+    written_report(home.path());
+    let mut file = CsvAppender::open(&home.path().join(PROBES_FILE)).unwrap();
+    for key in ["autoinc", "uuid4:char32"] {
+        for (batch, seconds) in [(10, 0.02), (20, 0.04), (30, 0.08)] {
+            for (connections, iteration) in [(1, 1), (1, 2), (8, 1), (8, 2)] {
+                let line = ProbeLine {
+                    curve: format!("{key} "),
+                    batch,
+                    table_rows: batch * 100_000,
+                    probe: "select-pk".into(),
+                    connections,
+                    iteration,
+                    ops: 1000,
+                    seconds: seconds * f64::from(iteration) / f64::from(connections),
+                    ..ProbeLine::default()
+                };
+                file.append(&line).unwrap();
+            }
+        }
+    }
+    // Probes belong to a run, which is a directory.
+    let output = run(home.path(), &["report", ".", "-o", "out.html"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let Some(browser) = Browser::open(1200, 900, false) else { return };
+    browser.go(&format!("file://{}", home.path().join("out.html").display()));
+    let probes = "[...document.querySelectorAll('section[aria-labelledby=probes] svg.chart')]";
+    let count = |chart: u32| number(&browser, &format!("return {probes}[{chart}].querySelectorAll('.curve').length"));
+    assert_eq!((count(0), count(1)), (4.0, 2.0));
+
+    // By keyboard: the third size of the first line, then the second number of connections.
+    browser.script(&format!("{probes}[0].focus()"));
+    for _ in 0..3 {
+        browser.press('\u{E014}');
+    }
+    let tip = shown(&browser);
+    assert!(tip.contains("autoinc c1"), "{tip}");
+    assert!(tip.contains("8.33k ops/s (6.25k to 12.5k in 2 iterations), 3,000,000 rows in the table"), "{tip}");
+    browser.script(&format!("{probes}[1].focus()"));
+    for _ in 0..2 {
+        browser.press('\u{E014}');
+    }
+    let tip = shown(&browser);
+    assert!(tip.contains("8 connections: 66.7k ops/s") && tip.contains("3,000,000 rows"), "{tip}");
+    let title = format!("return {probes}[1].querySelector('.label').textContent");
+    assert_eq!(browser.script(&title), "connections, logarithmic");
+
+    // A curve that is switched off takes its probes along.
+    browser.script("document.querySelectorAll('#legend button')[1].click()");
+    assert_eq!((count(0), count(1)), (2.0, 1.0));
+    browser.script("document.getElementById('log').click()");
+    assert_eq!(count(0), 2.0);
+    let complaints = browser.complaints();
+    assert!(complaints.is_empty(), "{complaints:?}");
 }
 
 #[test]

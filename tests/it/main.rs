@@ -9,15 +9,18 @@ mod cli;
 mod compare;
 mod fake;
 mod foreign;
+mod golden;
 mod mariadb;
 mod mysql;
 mod observe;
 mod pictures;
 mod plans;
 mod probes;
+mod probes_shown;
 mod reading;
 mod resume;
 mod scratch;
+mod situations;
 mod sqlite;
 #[allow(dead_code)] // not every area needs every helper
 mod support;

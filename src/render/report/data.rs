@@ -8,6 +8,7 @@ use crate::render::input::Input;
 use crate::render::names::{Named, short_names};
 use crate::render::palette::looks;
 use crate::render::pictures::{PictureKind, batch_sizes, marks, vertical};
+use crate::render::probes;
 
 /// A line of more batches than this keeps the cheapest and the dearest of each stretch.
 const BATCHES: usize = 2000;
@@ -39,6 +40,7 @@ fn id(kind: PictureKind) -> &'static str {
         PictureKind::ReadsPerRow => "reads",
         PictureKind::BytesPerRow => "written",
         PictureKind::InsertsPerSecond | PictureKind::InsideBatches | PictureKind::EndSpeeds => "rate",
+        PictureKind::Probes | PictureKind::ProbeConnections => "ops",
     }
 }
 
@@ -50,6 +52,7 @@ fn unit(kind: PictureKind, per_batch: bool) -> &'static str {
         PictureKind::ReadsPerRow => "pages per row",
         PictureKind::BytesPerRow => "bytes per row",
         PictureKind::InsertsPerSecond | PictureKind::InsideBatches | PictureKind::EndSpeeds => "rows/s",
+        PictureKind::Probes | PictureKind::ProbeConnections => "ops/s",
     }
 }
 
@@ -82,13 +85,14 @@ pub fn json(input: &Input) -> String {
             curve
         })
         .collect();
-    let kinds: Vec<Value> = kinds
+    let mut kinds: Vec<Value> = kinds
         .into_iter()
         .map(|kind| {
             let rate = kind == PictureKind::InsertsPerSecond;
             json!({ "id": id(kind), "title": kind.title(true), "rate": rate, "unit": unit(kind, per_batch) })
         })
         .collect();
+    kinds.extend(probes::data::kinds(input, &cells));
     json!({ "kinds": kinds, "curves": curves }).to_string()
 }
 
@@ -100,7 +104,7 @@ fn signs(cell: &Cell<'_>, input: &Input) -> Value {
 }
 
 /// Six digits are more than a screen shows; what is no number is null.
-fn number(value: Option<f64>) -> Value {
+pub(in crate::render) fn number(value: Option<f64>) -> Value {
     let rounded = value.filter(|value| value.is_finite()).and_then(|value| format!("{value:.5e}").parse::<f64>().ok());
     match rounded {
         Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => Value::from(whole as i64),

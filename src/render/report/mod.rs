@@ -2,18 +2,22 @@
 //!
 //! - [`data`]: what its pictures are drawn from, as JSON.
 //! - [`answer`]: what came out, in sentences: which curve holds, which falls, where and how far.
+//! - [`still`]: pictures as `plot` draws them.
 //! - `style.css` and `report.js` go into the file as they are; the script draws the pictures and sorts the table.
 
 pub mod answer;
 pub mod data;
+pub mod still;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::columns::factor;
 use super::input::{Input, LoadedRun};
-use super::pictures::{PictureKind, PictureOptions, picture};
+use super::pictures::PictureKind;
+use super::probes;
 use super::show::{curve_names, outcome_word, reason, version};
+use super::table::Align;
 use crate::analyse::Curve;
 use crate::record::{Environment, Outcome, RunRecord, RunState};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
@@ -37,8 +41,12 @@ pub struct ReportOptions {
 pub struct Section {
     /// Sentences, a paragraph each.
     pub paragraphs: Vec<String>,
+    /// What explains the table, in small letters before it.
+    pub notes: Vec<String>,
     /// Titles of the columns of a table; no table when empty.
     pub header: Vec<String>,
+    /// Where the cells of each column stand; all are words when empty.
+    pub places: Vec<Align>,
     /// Its lines.
     pub rows: Vec<Vec<String>>,
 }
@@ -54,8 +62,13 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
         pictures(&mut body, input);
     }
     curve_table(&mut body, input);
-    section(&mut body, "cliffs", "Cliffs", options.cliffs.as_ref());
-    section(&mut body, "probes", "Probes", options.probes.as_ref());
+    if let Some(section) = &options.cliffs {
+        part(&mut body, "cliffs", "Cliffs", section, "");
+    }
+    if let Some(section) = &options.probes {
+        let charts = if measured { probe_charts(input) } else { String::new() };
+        part(&mut body, "probes", "Probes", section, &charts);
+    }
     incomplete(&mut body, input);
     settings(&mut body, input);
     environment(&mut body, input);
@@ -74,9 +87,10 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#curves\">To the table of curves</a>\n\
+         <title>{}</title>\n<style>\n{STYLE}{}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#curves\">To the table of curves</a>\n\
          <main>\n{body}</main>\n{script}</body>\n</html>\n",
-        escaped(&title)
+        escaped(&title),
+        if body.contains("class=\"still\"") { still::style() } else { String::new() }
     )
 }
 
@@ -173,21 +187,23 @@ fn pictures(out: &mut String, input: &Input) {
          <ul class=\"legend\" id=\"legend\" aria-label=\"Curves, to switch on and off\"></ul>\n",
     );
     for (index, (kind, unit)) in data::kinds(input).into_iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<figure data-kind=\"{index}\"><figcaption><b>{}</b>{}</figcaption></figure>",
-            escaped(kind.title(true)),
-            escaped(&unit)
-        );
+        figure(out, index, kind, &unit);
     }
-    // Readers without scripts, and those who print from such a place, get the picture that `plot` draws.
-    let still = PictureOptions { width: 1000, height: 560, ..PictureOptions::default() };
     for kind in PictureKind::USUAL {
-        if let Ok(found) = picture(kind, input, &still) {
-            let _ = writeln!(out, "<noscript>{}</noscript>", found.svg);
-        }
+        still::without_scripts(out, input, kind);
     }
+    still::pictures(out, input);
     out.push_str("</section>\n");
+}
+
+/// A place for a picture that the script draws.
+fn figure(out: &mut String, index: usize, kind: PictureKind, caption: &str) {
+    let _ = writeln!(
+        out,
+        "<figure data-kind=\"{index}\"><figcaption><b>{}</b>{}</figcaption></figure>",
+        escaped(kind.title(true)),
+        escaped(caption)
+    );
 }
 
 /// A cell of a table for people, with its value for sorting.
@@ -200,7 +216,7 @@ fn curve_table(out: &mut String, input: &Input) {
     out.push_str(
         "<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">Curves</h2>\n\
          <p class=\"note\" id=\"columns\">first/s: rows per second while the table was small (the baseline); last/s: of the last three \
-         batches; slowdown: last against first. A dash: not known. The titles sort.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"curves\">\n\
+         batches; slowdown: last against first. A dash: not known.<span class=\"screen\"> The titles sort.</span></p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"curves\">\n\
          <table class=\"sortable\" aria-describedby=\"columns\">\n<thead><tr>",
     );
     for (title, class) in [
@@ -236,28 +252,58 @@ fn curve_table(out: &mut String, input: &Input) {
     out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
 }
 
-fn section(out: &mut String, id: &str, title: &str, section: Option<&Section>) {
-    let Some(section) = section else { return };
+/// A part that was made elsewhere: its sentences, its pictures, its table.
+fn part(out: &mut String, id: &str, title: &str, section: &Section, pictures: &str) {
     let _ = writeln!(out, "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>");
     for paragraph in &section.paragraphs {
         let _ = writeln!(out, "<p>{}</p>", escaped(paragraph));
     }
+    out.push_str(pictures);
+    for note in &section.notes {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(note));
+    }
     if !section.header.is_empty() {
-        table(out, &section.header, &section.rows);
+        table_of(out, &section.header, &section.places, &section.rows);
     }
     out.push_str("</section>\n");
 }
 
+/// The pictures of probes: drawn by the script as the others, and still where there are no scripts.
+fn probe_charts(input: &Input) -> String {
+    let mut out = String::new();
+    let first = data::kinds(input).len();
+    for (index, (kind, caption)) in (first..).zip(probes::data::captions(input)) {
+        figure(&mut out, index, kind, &caption);
+        still::without_scripts(&mut out, input, kind);
+    }
+    out
+}
+
 fn table(out: &mut String, header: &[String], rows: &[Vec<String>]) {
+    table_of(out, header, &[], rows);
+}
+
+fn table_of(out: &mut String, header: &[String], places: &[Align], rows: &[Vec<String>]) {
+    let class = |column: usize| match places.get(column) {
+        None => "words",
+        Some(Align::Left) => "short",
+        Some(Align::Right) => "n",
+    };
     out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    for title in header {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escaped(title));
+    for (column, title) in header.iter().enumerate() {
+        let class = if class(column) == "n" { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(title));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
         out.push_str("<tr>");
-        for text in row {
-            let _ = write!(out, "<td class=\"words\">{}</td>", escaped(text));
+        for (column, text) in row.iter().enumerate() {
+            let class = match class(column) {
+                // A long name may be broken into lines.
+                "short" if text.chars().count() > 20 => "words",
+                class => class,
+            };
+            let _ = write!(out, "<td class=\"{class}\">{}</td>", escaped(text));
         }
         out.push_str("</tr>\n");
     }
@@ -544,6 +590,7 @@ mod tests {
                 paragraphs: vec![odd.into()],
                 header: vec![odd.into()],
                 rows: vec![vec![odd.into()]],
+                ..Section::default()
             }),
             probes: None,
         };

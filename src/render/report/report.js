@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const DASHES = ["", "7 3.5", "2 3", "10 3 2 3", "14 5"];
+  const DASHES = ["", "7 3.5", "2 3", "10 3 2 3", "5 2 5 6"];
   const NS = "http://www.w3.org/2000/svg";
   const state = { hidden: new Set(), against: "rows", log: false };
   const charts = [];
@@ -54,6 +54,15 @@
     }
     return { ticks, size };
   };
+  // A few counts of connections: each is a tick, the axis is logarithmic where they lie far apart.
+  const counted = (values) => {
+    const all = [...new Set(values)].sort((a, b) => a - b), low = all[0], high = all[all.length - 1];
+    const log = high / low >= 8, min = log ? low * Math.pow(low / high, .03) : 0;
+    const at = (v) => (log ? Math.log(v / min) / Math.log(high / min) : (v - min) / (high - min));
+    const ticks = [];
+    for (const v of all.reverse()) if (!ticks.length || at(ticks[0][0]) - at(v) >= .04) ticks.unshift([v, String(v)]);
+    return { title: log ? "connections, logarithmic" : "connections", ticks, at };
+  };
   const across = (values, wanted) => {
     let low = Math.min(...values.map((v) => v[0])), high = Math.max(...values.map((v) => v[1]));
     if (!(high > 0)) high = 1;
@@ -64,11 +73,11 @@
     for (const [size, words] of units) if (high >= 2 * size) [unit, title] = [size, words];
     return { min: low, max: high, title, ticks: linear(low, high, wanted, unit).ticks, at: (v) => (v - low) / (high - low) };
   };
-  const upright = (values, rate) => {
-    const sorted = values.filter((v) => known(v) && (!state.log || v > 0)).sort((a, b) => a - b);
+  const upright = (values, kind, log) => {
+    const rate = kind.rate, sorted = values.filter((v) => known(v) && (!log || v > 0)).sort((a, b) => a - b);
     if (!sorted.length) return null;
     let low = sorted[0], high = sorted[sorted.length - 1];
-    if (state.log) {
+    if (log) {
       if (high / low < 1.5) { low /= 1.8; high *= 1.8; } else { low /= 1.05; high *= 1.05; }
       const decades = Math.log10(high / low), ticks = [];
       const factors = decades <= 1 ? [1, 2, 3, 5, 7] : decades <= 3.5 ? [1, 2, 5] : [1];
@@ -81,7 +90,7 @@
     }
     // A single batch of a thousand times the others must not press them flat.
     const few = Math.max(1, Math.floor(sorted.length / 50)), rest = sorted[sorted.length - 1 - few];
-    if (sorted.length >= 8 && rest > 0 && high > 10 * rest) high = rest * 1.3;
+    if (!kind.whole && sorted.length >= 8 && rest > 0 && high > 10 * rest) high = rest * 1.3;
     low = Math.min(0, low);
     if (!(high > 0)) high = 1;
     high *= 1.04;
@@ -110,41 +119,53 @@
     }
   };
   const colour = (curve) => `var(--f${curve.family})`;
-  const visible = () => data.curves.filter((_, index) => !state.hidden.has(index));
+  const sample = (curve, parent) => {
+    const key = svg("svg", { width: 34, height: 12, "aria-hidden": "true" }, parent);
+    svg("line", { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(curve), "stroke-width": 2, "stroke-dasharray": DASHES[curve.dash] }, key);
+    marker(curve.marker, 17, 6, 3.8, colour(curve), key);
+  };
+  // A line of probes belongs to a curve, and comes and goes with it.
+  const owner = (kind, curve) => (kind.lines ? data.curves[curve.of] : curve);
+  const visible = (kind) => (kind.lines || data.curves).filter((curve, index) => !state.hidden.has(kind.lines ? curve.of : index));
 
   function Chart(figure) {
     const kind = data.kinds[Number(figure.dataset.kind)];
-    const holder = svg("svg", { class: "chart", role: "img", tabindex: 0, "aria-label": kind.title + ". Arrow keys go from batch to batch and from curve to curve." }, null);
+    const holder = svg("svg", { class: "chart", preserveAspectRatio: "xMinYMid meet", role: "img", tabindex: 0, "aria-label": kind.title + ". Arrow keys go from point to point and from line to line." }, null);
     const tip = word("div", "", null);
     tip.className = "tip";
     tip.hidden = true;
     tip.setAttribute("role", "status");
-    figure.append(holder, tip);
+    // What the lines of probes are, where there is no room for their names: the legend above has the curves only.
+    const keys = word("ul", "", null);
+    keys.className = "legend";
+    figure.append(holder, tip, keys);
     let places = [], cross = null, spot = null, width = 0;
 
     const draw = () => {
       width = Math.max(300, Math.floor(figure.clientWidth || 1000));
       const height = Math.round(Math.max(250, Math.min(460, width * .46)));
       holder.replaceChildren();
+      keys.replaceChildren();
       holder.setAttribute("viewBox", `0 0 ${width} ${height}`);
       hide();
       places = [];
-      const shown = visible().filter((curve) => curve[kind.id].some((v, i) => known(v) && known(curve[state.against][i])));
-      const values = shown.flatMap((curve) => curve[kind.id].filter((v, i) => known(v) && known(curve[state.against][i])));
-      const y = upright(values, kind.rate);
+      const against = kind.against || state.against, log = state.log || kind.log === true;
+      const shown = visible(kind).filter((curve) => curve[kind.id].some((v, i) => known(v) && known(curve[against][i])));
+      const values = shown.flatMap((curve) => [...curve[kind.id], ...(curve.low || []), ...(curve.high || [])].filter((v, i) => known(v) && known(curve[against][i % curve[against].length])));
+      const y = upright(values, kind, log);
       if (!y) {
         svg("text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, holder).textContent = "nothing to draw";
         return;
       }
       const spans = shown.map((curve) => {
         let low = Infinity, high = -Infinity;
-        for (const at of curve[state.against]) if (known(at)) { low = Math.min(low, at); high = Math.max(high, at); }
+        for (const at of curve[against]) if (known(at)) { low = Math.min(low, at); high = Math.max(high, at); }
         return [low, high];
       });
       const labelled = width > 700 && shown.length <= 12;
       const names = labelled ? Math.min(width * .28, Math.max(...shown.map((curve) => curve.name.length)) * 7.3 + 26) : 14;
       const left = 14 + Math.max(...y.ticks.map((tick) => tick[1].length), 1) * 7.6, right = width - names, top = 16, bottom = height - 46;
-      const x = across(spans, Math.max(2, Math.floor((right - left) / 95)));
+      const x = kind.against ? counted(shown.flatMap((curve) => curve[against])) : across(spans, Math.max(2, Math.floor((right - left) / 95)));
       const px = (v) => left + x.at(v) * (right - left), py = (v) => { const up = y.at(v); return up === null ? null : bottom - up * (bottom - top); };
       const frame = svg("g", { "aria-hidden": "true" }, holder);
       for (const [value, text] of y.ticks) {
@@ -162,12 +183,17 @@
       svg("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle", class: "label" }, frame).textContent = x.title;
       const ends = [];
       for (const curve of shown) {
-        const group = svg("g", { class: "curve", "data-name": curve.name, "aria-hidden": "true" }, holder);
+        const group = svg("g", { class: "curve", "data-name": owner(kind, curve)?.name ?? "", "aria-hidden": "true" }, holder);
         const points = [];
         curve[kind.id].forEach((value, index) => {
-          const at = curve[state.against][index], up = known(value) && known(at) ? py(value) : null;
+          const at = curve[against][index], up = known(value) && known(at) ? py(value) : null;
           if (up !== null) points.push({ index, batch: curve.batch[index], x: px(at), y: up, value, curve });
         });
+        for (const p of points) {
+          if (!curve.low || !known(curve.low[p.index])) continue;
+          const low = py(curve.low[p.index]), high = py(curve.high[p.index]);
+          if (low !== null && high !== null && low - high >= 1) svg("path", { d: `M${p.x},${low}V${high}M${p.x - 4},${low}h8M${p.x - 4},${high}h8`, fill: "none", stroke: colour(curve), "stroke-opacity": .6, "stroke-width": 1.3 }, group);
+        }
         // Where a batch is missing the line is broken.
         let path = "";
         points.forEach((p, i) => { path += (i && (curve.thinned || p.batch - points[i - 1].batch <= 1) ? "L" : "M") + p.x.toFixed(1) + "," + p.y.toFixed(1); });
@@ -176,7 +202,7 @@
         const every = spacing < 12 ? Math.ceil((64 * Math.max(1, shown.length / 10)) / Math.max(spacing, .05)) : 1;
         points.forEach((p, i) => {
           if (i % every === 0 || points.length === 1) marker(curve.marker, p.x, p.y, 3.6, colour(curve), group);
-          if (!state.log && p.value > y.max) {
+          if (!log && p.value > y.max) {
             svg("path", { d: `M${p.x - 5},${top}L${p.x},${top - 8}L${p.x + 5},${top}Z`, fill: colour(curve) }, group);
             svg("text", { x: p.x + 8, y: top - 2 }, group).textContent = kind.rate ? scaled(p.value) : significant(p.value);
           }
@@ -194,6 +220,12 @@
         }
         if (points.length) ends.push(points[points.length - 1]);
         places.push(points);
+      }
+      if (kind.lines && !labelled) for (const curve of shown) {
+        const item = document.createElement("li");
+        sample(curve, item);
+        word("span", curve.name, item);
+        keys.append(item);
       }
       if (labelled) {
         ends.sort((a, b) => a.y - b.y);
@@ -230,8 +262,11 @@
       tip.replaceChildren();
       word("b", p.curve.name, tip);
       tip.append(document.createElement("br"));
-      const figure = kind.rate ? scaled(p.value) + " rows/s" : significant(p.value) + " " + kind.unit;
-      tip.append(`batch ${p.batch}: ${figure}, ${rowsText(p.curve.rows[p.index])} rows in the table`);
+      const figure = (kind.rate ? scaled(p.value) : significant(p.value)) + " " + kind.unit;
+      const { low, high, iterations, connections } = p.curve, at = p.index;
+      const place = kind.against ? `${connections[at]} connections: ` : kind.lines ? "" : `batch ${p.batch}: `;
+      const bar = low && known(low[at]) ? ` (${scaled(low[at])} to ${scaled(high[at])} in ${iterations[at]} iterations)` : "";
+      tip.append(`${place}${figure}${bar}, ${rowsText(p.curve.rows[at])} rows in the table`);
       tip.hidden = false;
       const scale = holder.clientWidth / width, x = p.x * scale, up = holder.offsetTop + p.y * scale;
       tip.style.left = Math.max(0, x + 14 + tip.offsetWidth > holder.clientWidth ? x - tip.offsetWidth - 14 : x + 14) + "px";
@@ -267,7 +302,7 @@
   // ------------------------------------------------------------------------------------------------ controls
 
   const redraw = () => charts.forEach((chart) => chart.draw());
-  const spotlight = (name) => document.querySelectorAll(".curve").forEach((group) => {
+  const spotlight = (name) => document.querySelectorAll(".chart .curve").forEach((group) => {
     group.style.opacity = name === null || group.dataset.name === name ? "" : ".15";
   });
   const legend = document.getElementById("legend");
@@ -275,9 +310,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
-    const key = svg("svg", { width: 34, height: 12, "aria-hidden": "true" }, button);
-    svg("line", { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(curve), "stroke-width": 2, "stroke-dasharray": DASHES[curve.dash] }, key);
-    marker(curve.marker, 17, 6, 3.8, colour(curve), key);
+    sample(curve, button);
     word("span", curve.name, button);
     button.addEventListener("click", () => {
       if (!state.hidden.delete(index)) state.hidden.add(index);
