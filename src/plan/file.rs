@@ -17,7 +17,7 @@ use crate::error::Error;
 
 /// Options of `run` that belong to one invocation, to its machine or to the person who starts it, and not to a plan.
 pub const NOT_IN_A_PLAN: &[&str] =
-    &["plan", "shard", "out", "continue", "plots-every", "progress", "quiet", "password-file", "ask-password", "help"];
+    &["plan", "shard", "scale", "scale-cache", "out", "continue", "plots-every", "progress", "quiet", "password-file", "ask-password", "help"];
 
 const NEXT: &str = "the keys of a plan file are the options of `rowcliff run --help`, without their dashes";
 

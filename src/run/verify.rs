@@ -234,7 +234,7 @@ pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<
         uuid_rate: plan.uuid_rate,
         payload_bytes: plan.payload_bytes,
         rows: curve.sizes.rows,
-        table: if plan.schema.is_some() { TableKind::User } else { TableKind::Own },
+        table: plan.table_kind(),
         dialect: facts.dialect,
     };
     RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())

@@ -47,7 +47,8 @@ impl Binary {
     /// There is none, or it is no server: with what helps.
     pub fn find(label: &str, given: Option<&Path>, plan: &ScratchPlan) -> Result<Self, Error> {
         let path = match given {
-            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            Some(path) => by_name(path)
+                .unwrap_or_else(|| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
             None => search().ok_or_else(|| {
                 Error::target(
                     label,
@@ -152,9 +153,16 @@ impl Binary {
 }
 
 fn search() -> Option<PathBuf> {
-    NAMES.iter().find_map(|name| {
-        in_path(name).or_else(|| PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file()))
-    })
+    NAMES.iter().find_map(|name| installed(name))
+}
+
+/// A word without a slash is the name of an installed server, unless there is none; a file in the current directory is `./NAME`.
+fn by_name(path: &Path) -> Option<PathBuf> {
+    path.to_str().filter(|name| !name.contains('/')).and_then(installed)
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
+    in_path(name).or_else(|| PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file()))
 }
 
 fn in_path(name: &str) -> Option<PathBuf> {
