@@ -1,4 +1,4 @@
--- The table of the OLTP test of sysbench 0.4. Text has one byte for each character, as it had in 2010: with utf8mb4 the server
+-- The table of the OLTP test of sysbench 0.4. Text has one byte for each character, as MySQL 5.1 had it: with utf8mb4 the server
 -- would store and compare something else.
 -- sysbench 0.4 fills it with rows that are all alike (k = 0, c = ' ', 50 letters of pad). Here k is spread over its index and each
 -- text fills its column, as later versions of sysbench do: a key that is one value for all rows is no index.

@@ -10,6 +10,8 @@ pub mod fits;
 pub mod forecast;
 pub mod levels;
 pub mod noise;
+pub mod probe_rates;
+pub mod published;
 pub mod reading;
 pub mod resample;
 pub mod segments;

@@ -12,6 +12,7 @@
 //!   [`text`] knows how wide words are.
 //! - [`report`]: everything of a run in one HTML file.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
+//! - [`published`]: figures that somebody published beside those of a run.
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
@@ -34,6 +35,7 @@ pub mod palette;
 pub mod pictures;
 pub mod plot;
 pub mod progress;
+pub mod published;
 pub mod raster;
 pub mod report;
 pub mod scale;
