@@ -267,4 +267,6 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
 }
 
 #[cfg(test)]
+mod posts;
+#[cfg(test)]
 mod tests;

@@ -91,7 +91,7 @@ impl Comparison {
             out.push_str(&super::show::paragraph(PROBES_SAY, ""));
         }
         let verdict = match (self.regressions(), self.compared()) {
-            (0, 0) => "nothing could be compared".to_owned(),
+            (0, 0) => "no load could be compared".to_owned(),
             (0, compared) => format!("no regression in {compared} of {compared} comparisons"),
             (found, compared) => format!("REGRESSION in {found} of {compared} comparisons"),
         };

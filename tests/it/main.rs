@@ -14,6 +14,7 @@ mod mysql;
 mod observe;
 mod pictures;
 mod plans;
+mod plans_of_posts;
 mod reading;
 mod resume;
 mod scratch;
