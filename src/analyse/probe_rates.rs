@@ -36,34 +36,38 @@ impl ProbeRate {
 
 /// The rates of some curves (the repeats of a cell), in the order in which they were measured.
 pub fn probe_rates(lines: &[ProbeLine], curves: &[&str]) -> Vec<ProbeRate> {
-    let mut groups: Vec<((&str, u64, u32, Option<u64>), Vec<&ProbeLine>)> = Vec::new();
+    let mut groups: Vec<(Of<'_>, Vec<&ProbeLine>)> = Vec::new();
     // An iteration that took no time, or did nothing, has no rate.
     let usable = |line: &&ProbeLine| curves.contains(&line.curve.as_str()) && line.seconds > 0.0 && line.ops > 0;
     for line in lines.iter().filter(usable) {
         let ops = Some(line.ops).filter(|_| !line.has_note(TIMED));
-        let key = (line.probe.as_str(), line.table_rows, line.connections, ops);
-        match groups.iter_mut().find(|(other, _)| *other == key) {
+        let of: Of<'_> = (line.probe.as_str(), line.table_rows, line.connections, ops);
+        match groups.iter_mut().find(|(other, _)| *other == of) {
             Some((_, group)) => group.push(line),
-            None => groups.push((key, vec![line])),
+            None => groups.push((of, vec![line])),
         }
     }
-    let rate = |((probe, table_rows, connections, ops), lines): ((&str, u64, u32, Option<u64>), Vec<&ProbeLine>)| {
-        let seconds: f64 = lines.iter().map(|line| line.seconds).sum();
-        let done: f64 = lines.iter().map(|line| line.ops as f64).sum();
-        let single = || lines.iter().map(|line| line.ops as f64 / line.seconds);
-        ProbeRate {
-            probe: probe.to_owned(),
-            table_rows,
-            connections,
-            ops,
-            iterations: lines.len(),
-            seconds_avg: seconds / lines.len() as f64,
-            ops_per_sec: done / seconds,
-            least_per_sec: single().fold(f64::INFINITY, f64::min),
-            most_per_sec: single().fold(0.0, f64::max),
-        }
-    };
-    groups.into_iter().map(rate).collect()
+    groups.iter().map(|(of, lines)| rate(*of, lines)).collect()
+}
+
+/// Probe, rows in the table, connections, operations: what iterations share.
+type Of<'a> = (&'a str, u64, u32, Option<u64>);
+
+fn rate((probe, table_rows, connections, ops): Of<'_>, lines: &[&ProbeLine]) -> ProbeRate {
+    let seconds: f64 = lines.iter().map(|line| line.seconds).sum();
+    let done: f64 = lines.iter().map(|line| line.ops as f64).sum();
+    let single = || lines.iter().map(|line| line.ops as f64 / line.seconds);
+    ProbeRate {
+        probe: probe.to_owned(),
+        table_rows,
+        connections,
+        ops,
+        iterations: lines.len(),
+        seconds_avg: seconds / lines.len() as f64,
+        ops_per_sec: done / seconds,
+        least_per_sec: single().fold(f64::INFINITY, f64::min),
+        most_per_sec: single().fold(0.0, f64::max),
+    }
 }
 
 /// The same thing measured on two sides.
@@ -83,9 +87,8 @@ impl ProbePair {
 
     /// The least and the largest ratio that single iterations give; `None` where a side has one iteration only.
     pub fn range(&self) -> Option<(f64, f64)> {
-        (self.base.iterations > 1 && self.new.iterations > 1).then(|| {
-            (self.new.least_per_sec / self.base.most_per_sec, self.new.most_per_sec / self.base.least_per_sec)
-        })
+        (self.base.iterations > 1 && self.new.iterations > 1)
+            .then(|| (self.new.least_per_sec / self.base.most_per_sec, self.new.most_per_sec / self.base.least_per_sec))
     }
 }
 

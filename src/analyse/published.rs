@@ -45,7 +45,8 @@ pub fn beside(lines: &[PublishedLine], run: &[Measured<'_>], scale: Option<f64>)
         let found: Vec<(&Measured<'_>, Beside)> = run
             .iter()
             .filter_map(|measured| {
-                let beside = if line.is_load() { load(place, line, measured) } else { probe(place, line, measured, scale) };
+                let beside =
+                    if line.is_load() { load(place, line, measured) } else { probe(place, line, measured, scale) };
                 Some((measured, beside?))
             })
             .collect();
@@ -112,7 +113,13 @@ mod tests {
         let samples = seconds
             .iter()
             .zip(1..)
-            .map(|(&seconds, batch)| Sample { batch, rows: 1000, table_rows: 1000 * batch, seconds, ..Sample::default() })
+            .map(|(&seconds, batch)| Sample {
+                batch,
+                rows: 1000,
+                table_rows: 1000 * batch,
+                seconds,
+                ..Sample::default()
+            })
             .collect();
         let labels = Labels { engine: engine.into(), key: key.into(), ..Labels::default() };
         Curve { name: engine.into(), run: "r".into(), labels, repeat: 1, samples }
@@ -147,9 +154,12 @@ mod tests {
     fn probes_are_matched_by_load_connections_and_scaled_operations() {
         let (inno, my) = (curve("innodb", "autoinc", &[1.0]), curve("myisam", "autoinc", &[1.0]));
         let rates = [rate(1, 10, 5, 90.0), rate(1, 10, 50, 100.0), rate(25, 10, 50, 300.0), rate(1, 100, 50, 7.0)];
-        let run =
-            [Measured { name: "i", curve: &inno, probes: &rates }, Measured { name: "m", curve: &my, probes: &rates[..1] }];
-        let lines = [published("soliddb", 1, 1000, 0.5), published("InnoDB", 25, 1000, 0.5), published("x", 7, 1000, 1.0)];
+        let run = [
+            Measured { name: "i", curve: &inno, probes: &rates },
+            Measured { name: "m", curve: &my, probes: &rates[..1] },
+        ];
+        let lines =
+            [published("soliddb", 1, 1000, 0.5), published("InnoDB", 25, 1000, 0.5), published("x", 7, 1000, 1.0)];
         let found = beside(&lines, &run, Some(0.01));
         let short: Vec<(usize, &str, u64, f64)> =
             found.iter().map(|one| (one.published, one.curve.as_str(), one.table_rows, one.per_second)).collect();

@@ -37,12 +37,8 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
     let curves: Vec<_> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).collect();
     let names = short_names(&curves.iter().map(|curve| Named::from(*curve)).collect::<Vec<_>>());
     let rates: Vec<_> = curves.iter().map(|curve| probe_rates(&probes.lines, &[curve.name.as_str()])).collect();
-    let measured: Vec<Measured<'_>> = curves
-        .iter()
-        .zip(&names)
-        .zip(&rates)
-        .map(|((curve, name), probes)| Measured { name, curve, probes })
-        .collect();
+    let measured: Vec<Measured<'_>> =
+        curves.iter().zip(&names).zip(&rates).map(|((curve, name), probes)| Measured { name, curve, probes }).collect();
     let scale = record.and_then(|record| record.plan["scale"].as_f64());
     let comparison = PublishedComparison {
         file: args.base.display().to_string(),

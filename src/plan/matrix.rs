@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{
-    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, Scale, SchemaFile, Secret, Sizes, TargetSpec,
-    place, settings,
+    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, Scale, SchemaFile, Secret, Sizes,
+    TargetSpec, place, settings,
 };
 use crate::cli;
 use crate::error::Error;
@@ -332,7 +332,8 @@ fn sizes(
     let batches = rows / batch_rows;
     let batch_rows = scale.map_or(batch_rows, |scale| scale.count(batch_rows));
     let rows = batches.checked_mul(batch_rows).filter(|&rows| rows <= i64::MAX as u64).ok_or_else(|| {
-        let cause = format!("{} batches of {} rows are too many for a 64-bit key", grouped(batches), grouped(batch_rows));
+        let cause =
+            format!("{} batches of {} rows are too many for a 64-bit key", grouped(batches), grouped(batch_rows));
         Error::usage("--scale", cause, "give a smaller factor")
     })?;
     let default_statement = cell.method.default_statement_rows(batch_rows, cell.connections);

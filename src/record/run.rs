@@ -52,7 +52,11 @@ impl RunRecord {
 
 /// What was multiplied by `--scale`, in words.
 pub fn scale_note(factor: f64, cache: bool) -> String {
-    let what = if cache { "rows, batch rows, probe operations and the cache" } else { "rows, batch rows and probe operations" };
+    let what = if cache {
+        "rows, batch rows, probe operations and the cache"
+    } else {
+        "rows, batch rows and probe operations"
+    };
     format!("scaled by {factor}: {what} are the plan's times {factor}, and nothing else")
 }
 

@@ -248,7 +248,8 @@ mod tests {
         let text = comparison().text();
         let row = text.lines().find(|line| line.starts_with("mixed")).unwrap();
         let words: Vec<&str> = row.split_whitespace().collect();
-        let expected = "mixed 1 1k soliddb soliddb_cache_size=256M 2.00k 0.500 s innodb autoinc 100 1k 4.00k 0.250 s 2.00";
+        let expected =
+            "mixed 1 1k soliddb soliddb_cache_size=256M 2.00k 0.500 s innodb autoinc 100 1k 4.00k 0.250 s 2.00";
         assert_eq!(words.join(" "), expected);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
@@ -266,7 +267,10 @@ mod tests {
     fn json_has_what_the_table_has() {
         let value: serde_json::Value = serde_json::from_str(&comparison().json()).unwrap();
         assert_eq!((&value["v"], &value["pairs"][0]["ratio"]), (&1.into(), &2.0.into()));
-        assert_eq!((&value["pairs"][0]["published_per_sec"], &value["pairs"][0]["run_per_sec"]), (&2000.0.into(), &4000.0.into()));
+        assert_eq!(
+            (&value["pairs"][0]["published_per_sec"], &value["pairs"][0]["run_per_sec"]),
+            (&2000.0.into(), &4000.0.into())
+        );
         assert_eq!(value["only_published"][0]["connections"], 25);
         assert_eq!(value["pairs"][0]["published"]["table_rows"], serde_json::Value::Null);
     }

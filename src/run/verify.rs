@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::key::mix::Stream;
 use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
-use crate::rows::{RowOptions, RowSource, TableKind, Value};
+use crate::rows::{RowOptions, RowSource, Value};
 use crate::schema::{Column, ColumnType};
 use crate::target::{Failure, Table, TableFacts};
 use crate::units::grouped;

@@ -48,7 +48,9 @@ fn the_pbxt_plans_load_300_batches_of_a_million_rows_one_by_one_over_8_connectio
         assert_eq!((&plan["schema"], &plan["probe"]), (&Value::Null, &Value::Null));
         let options = options(&plan);
         assert!(options.iter().all(|option| option.starts_with("loose_")), "{options:?}");
-        for option in ["loose_pbxt_index_cache_size=8G", "loose_pbxt_checkpoint_frequency=64M", "loose_pbxt_sweeper_priority=2"] {
+        for option in
+            ["loose_pbxt_index_cache_size=8G", "loose_pbxt_checkpoint_frequency=64M", "loose_pbxt_sweeper_priority=2"]
+        {
             assert!(options.iter().any(|known| known == option), "no {option}");
         }
     }
@@ -81,7 +83,11 @@ fn the_oltp_plan_is_sysbench_s_on_two_servers() {
     let labels: Vec<&Value> = plan["targets"].as_array().unwrap().iter().map(|target| &target["label"]).collect();
     assert_eq!(labels, ["scratch:mariadbd", "scratch:mysqld"]);
     assert_eq!(each(&plan, "/sizes/rows"), [json!(10_000_000)]);
-    assert_eq!((each(&plan, "/cell/cache_bytes"), options(&plan)), (vec![Value::Null], Vec::new()), "no special adjustments");
+    assert_eq!(
+        (each(&plan, "/cell/cache_bytes"), options(&plan)),
+        (vec![Value::Null], Vec::new()),
+        "no special adjustments"
+    );
     assert_eq!(plan["schema"]["path"], "sbtest");
     let probe = &plan["probe"];
     assert_eq!((&probe["probes"], &probe["connections"]), (&json!(["oltp"]), &json!([1, 8, 16])));
@@ -136,7 +142,8 @@ fn scale_multiplies_rows_batch_rows_and_operations_and_nothing_else() {
     let cached = plan("pbxt-autoinc", &["--scale", "0.001", "--scale-cache"]);
     assert_eq!(each(&cached, "/cell/cache_bytes"), [json!(21_474_836)]);
     assert_eq!(cached["scale_cache"], true);
-    let at = ["--target", "sqlite", "--rows", "1M", "--batch-rows", "100k", "--probe", "select-pk", "--probe-at", "250k,1M"];
+    let at =
+        ["--target", "sqlite", "--rows", "1M", "--batch-rows", "100k", "--probe", "select-pk", "--probe-at", "250k,1M"];
     let small = planned(&[&at[..], &["--scale", "0.01"]].concat()).unwrap();
     assert_eq!(small["probe"]["when"], json!({ "at": [2500, 10_000] }));
     assert_eq!(small["probe"]["ops"], json!([10]), "the default is scaled too");

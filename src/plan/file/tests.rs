@@ -338,3 +338,13 @@ fn the_example_plans_are_plans() {
     let path = folder.join("sqlite.toml");
     assert_eq!(planned(&["--plan", path.to_str().unwrap()]).unwrap(), planned(&[]).unwrap());
 }
+
+#[test]
+fn an_option_may_want_another_one_that_stands_elsewhere() {
+    let plan = with_file("probe-every = 3\nprobe = \"select-pk\"\n", &[]).unwrap();
+    assert_eq!(plan["probe"]["when"]["every"], 3);
+    let plan = with_file("probe-every = 3\n", &["--probe", "insert"]).unwrap();
+    assert_eq!(plan["probe"]["probes"][0], "insert");
+    let error = with_file("probe-every = 3\n", &[]).unwrap_err();
+    assert!(error.contains("plan.toml") && error.contains("--probe <LIST>"), "{error}");
+}

@@ -47,8 +47,9 @@ impl Binary {
     /// There is none, or it is no server: with what helps.
     pub fn find(label: &str, given: Option<&Path>, plan: &ScratchPlan) -> Result<Self, Error> {
         let path = match given {
-            Some(path) => by_name(path)
-                .unwrap_or_else(|| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
+            Some(path) => {
+                by_name(path).unwrap_or_else(|| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+            }
             None => search().ok_or_else(|| {
                 Error::target(
                     label,
