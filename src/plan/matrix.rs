@@ -59,7 +59,6 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
     }
     let cache_bytes = scale.map_or(args.cache, |scale| scale.cache(args.cache));
     let axes = Axes { keys, flushes, methods, variations: settings::variations(&args.vary)?, cache_bytes };
-    let left_alone = settings::left_alone(&axes.variations);
     let mut curves = Vec::new();
     for repeat in 1..=args.repeat {
         let mut seen = HashSet::new();
@@ -73,7 +72,7 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
                         continue;
                     }
                     let options: &[_] = if is_scratch(target) { &scratch.options } else { &[] };
-                    settings::contradiction(&cell, options, &left_alone)?;
+                    settings::contradiction(&cell, options)?;
                     let sizes = sizes(args, scale, is_sqlite, &cell, &mut notes)?;
                     let unable = unable(&cell, is_sqlite, schema_file.as_ref());
                     curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });

@@ -119,18 +119,11 @@ pub fn scratch(args: &cli::RunArgs, has_scratch: bool) -> Result<ScratchPlan, Er
     Ok(ScratchPlan { options, config, directory })
 }
 
-/// The variables that some cells leave alone and others set.
-pub fn left_alone(variations: &[Vec<Setting>]) -> Vec<String> {
-    let settings = variations.iter().flatten().filter(|(_, value)| value == AS_IS);
-    settings.map(|(name, _)| name.clone()).collect()
-}
-
-/// One variable is set by one flag: whichever of two came last would give the other's curve a wrong label. What `as-is` leaves
-/// alone may be an option of the server: a cell with a value of its own has that value, and says so.
+/// One variable is set by one flag: whichever of two came last would give the other's curve a wrong label.
 ///
 /// # Errors
 /// Two flags set the same one.
-pub fn contradiction(cell: &Cell, server_options: &[Setting], left_alone: &[String]) -> Result<(), Error> {
+pub fn contradiction(cell: &Cell, server_options: &[Setting]) -> Result<(), Error> {
     let variables = cell.variables();
     for (index, (name, _)) in variables.iter().enumerate() {
         let twice = variables[..index].iter().any(|(other, _)| other == name);
@@ -141,8 +134,7 @@ pub fn contradiction(cell: &Cell, server_options: &[Setting], left_alone: &[Stri
             let cause = format!("{name} is set by --flush, --cache and --vary more than once for {}", cell.engine);
             return Err(Error::usage(flag, cause, next));
         }
-        let is_option = server_options.iter().any(|(other, _)| other.trim_start_matches("loose_") == name);
-        if is_option && !left_alone.contains(name) {
+        if server_options.iter().any(|(other, _)| other.trim_start_matches("loose_") == name) {
             let cause = format!("{name} is also set by --flush, --cache or --vary");
             return Err(Error::usage("--server-option", cause, next));
         }

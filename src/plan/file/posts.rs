@@ -166,11 +166,6 @@ fn as_is_leaves_a_variable_alone() {
     assert_eq!(cells[0].variables(), []);
     assert_eq!(cells[1].variables(), [("query_cache_type".to_owned(), "1".to_owned())]);
     assert_eq!(cells[0].settings_label(), "query_cache_type=as-is");
-    // What it leaves alone may be an option of the server; with a value in every cell that would be two for one.
-    let option = ["--server-option", "loose_query_cache_type=2"];
-    assert!(planned(&[&words[..], &option].concat()).is_ok());
-    let twice = planned(&[&words[..5], &["query_cache_type=0,1"], &option].concat()).unwrap_err();
-    assert!(twice.contains("--server-option") && twice.contains("query_cache_type"), "{twice}");
 }
 
 #[test]
