@@ -100,9 +100,9 @@ fn the_kvs_plan_reads_a_million_rows_of_105_million_over_100_connections_10_time
     let plan = plan("kvs-reads", &[]);
     assert_eq!(each(&plan, "/sizes/rows"), [json!(105_000_000)]);
     assert_eq!(each(&plan, "/cell/engine"), ["innodb", "memory", "ndb"].map(Value::from));
-    let settings = [json!([["query_cache_type", "as-is"]]), json!([["query_cache_type", "1"]])];
+    let settings = [json!([["query_cache_size", "as-is"]]), json!([["query_cache_size", "2G"]])];
     assert_eq!(each(&plan, "/cell/settings"), settings);
-    assert!(curves(&plan)[0]["name"].as_str().unwrap().contains("query_cache_type=as-is"));
+    assert!(curves(&plan)[0]["name"].as_str().unwrap().contains("query_cache_size=as-is"));
     let probe = &plan["probe"];
     assert_eq!((&probe["probes"], &probe["connections"]), (&json!(["select-pk", "handler-pk"]), &json!([100])));
     assert_eq!((&probe["iterations"], &probe["ops"]), (&json!(10), &json!([1_000_000])));

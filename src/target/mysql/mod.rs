@@ -52,6 +52,8 @@ const SERVER_VARIABLES: &[&str] = &[
     "log_bin_compress",
     "max_allowed_packet",
     "local_infile",
+    "query_cache_type",
+    "query_cache_size",
     "sql_mode",
     "character_set_server",
     "innodb_buffer_pool_size",
