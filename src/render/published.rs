@@ -84,7 +84,7 @@ impl PublishedComparison {
                 what(line).to_owned(),
                 count(line.connections.map(u64::from)),
                 count(line.ops),
-                name(line),
+                self.name(line),
                 line.rate().map_or_else(|| "-".into(), human_rate),
                 seconds(line.seconds_avg),
                 beside.curve.clone(),
@@ -112,12 +112,27 @@ impl PublishedComparison {
         out
     }
 
+    /// Engine, its key where keys are compared, and those words of its settings that tell it from other lines of the same.
+    fn name(&self, line: &PublishedLine) -> String {
+        let key = |line: &PublishedLine| if line.is_load() { line.key.clone() } else { String::new() };
+        let own_key = key(line);
+        let alike = |other: &&PublishedLine| other.engine == line.engine && key(other) == own_key;
+        let in_all = |word: &str| {
+            self.lines.iter().filter(alike).all(|other| other.settings.split(' ').any(|known| known == word))
+        };
+        let prefix = format!("{}_", line.engine);
+        let words = line.settings.split(' ').filter(|word| !in_all(word));
+        let words = words.map(|word| word.strip_prefix(&prefix).unwrap_or(word));
+        let all = [line.engine.as_str(), &own_key].into_iter().chain(words);
+        all.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     /// How the shown figures are to be read, each note once.
     fn notes(&self) -> Vec<String> {
         let mut out: Vec<String> = Vec::new();
         for beside in &self.beside {
             let line = &self.lines[beside.published];
-            let note = format!("published {}: {}", name(line), line.notes);
+            let note = format!("published {}: {}", self.name(line), line.notes);
             if !line.notes.is_empty() && !out.contains(&note) {
                 out.push(note);
             }
@@ -132,7 +147,7 @@ impl PublishedComparison {
             if self.beside.iter().all(|beside| beside.published != place) {
                 let connections = line.connections.map_or_else(String::new, |count| format!(" c{count}"));
                 let ops = line.ops.map_or_else(String::new, |ops| format!(" {} ops", human_rows(ops)));
-                let word = format!("{}{connections}{ops} ({})", what(line), name(line));
+                let word = format!("{}{connections}{ops} ({})", what(line), self.name(line));
                 if !words.contains(&word) {
                     words.push(word);
                 }
@@ -177,14 +192,6 @@ fn what(line: &PublishedLine) -> &str {
     if line.is_load() { LOAD } else { &line.probe }
 }
 
-/// Engine, what it was set to, and its key where keys are compared.
-fn name(line: &PublishedLine) -> String {
-    let key = if line.is_load() { line.key.as_str() } else { "" };
-    // Settings by their full names do not fit into a table, and one word of several tells enough apart.
-    let settings = line.settings.split(' ').next().filter(|_| line.settings.contains('=')).unwrap_or(&line.settings);
-    [line.engine.as_str(), key, settings].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
 #[derive(Serialize)]
 struct Json<'a> {
     v: u32,
@@ -227,7 +234,7 @@ mod tests {
         PublishedComparison {
             file: "p.csv".into(),
             run: "slap".into(),
-            lines: vec![line(1, "soliddb_cache_size=256M soliddb_durability_level=3"), line(25, "x y")],
+            lines: vec![line(1, "soliddb_cache_size=256M level=3"), line(25, "level=3 warm")],
             beside: vec![Beside {
                 published: 0,
                 curve: "innodb autoinc".into(),
@@ -248,14 +255,13 @@ mod tests {
         let text = comparison().text();
         let row = text.lines().find(|line| line.starts_with("mixed")).unwrap();
         let words: Vec<&str> = row.split_whitespace().collect();
-        let expected =
-            "mixed 1 1k soliddb soliddb_cache_size=256M 2.00k 0.500 s innodb autoinc 100 1k 4.00k 0.250 s 2.00";
+        let expected = "mixed 1 1k soliddb cache_size=256M 2.00k 0.500 s innodb autoinc 100 1k 4.00k 0.250 s 2.00";
         assert_eq!(words.join(" "), expected);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "WARNING: machine, server and version differ: published of 5.0.51 on a machine that is not named; the run is of 10.11.6-MariaDB on box",
-            "the run has nothing beside: mixed c25 1k ops (soliddb x y)",
-            "published soliddb soliddb_cache_size=256M: mysqlslap",
+            "the run has nothing beside: mixed c25 1k ops (soliddb warm)",
+            "published soliddb cache_size=256M: mysqlslap",
         ] {
             assert!(flat.contains(part), "no {part:?} in {text}");
         }
