@@ -113,6 +113,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         command_line: command_line.to_vec(),
         run_id: past.as_ref().map_or_else(crate::run::new_run_id, |past| past.record.run_id.clone()),
         past: past.map(Arc::new),
+        left_out: std::collections::BTreeMap::new(),
     };
     let summary = runner.execute()?;
     Ok(closing(&summary, &path, plan))

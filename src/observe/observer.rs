@@ -117,6 +117,11 @@ impl Observer {
         }
     }
 
+    /// What moved until now belongs to no batch: a probe did it.
+    pub fn pass_over(&mut self, table: &mut dyn Table, now: Duration) {
+        self.before = self.read(table, now);
+    }
+
     /// Reads everything after a batch: fills the sample's columns and gives the lines for `counters.csv`.
     pub fn boundary(
         &mut self,

@@ -165,6 +165,7 @@ impl Axes {
                             flush: effective_flush(flush, entry),
                             method,
                             connections,
+                            probe_connections: most_probe_connections(args, connections, entry),
                             settings: settings.clone(),
                             cache_bytes: self.cache_bytes,
                         }));
@@ -174,6 +175,15 @@ impl Axes {
         }
         cells
     }
+}
+
+/// The most connections that a probe of a cell uses.
+fn most_probe_connections(args: &cli::RunArgs, loading: u32, engine: &Engine) -> u32 {
+    if args.probe.probe.is_empty() {
+        return 0;
+    }
+    let asked = args.probe.probe_connections.iter().copied().max();
+    if engine.can.several_connections { asked.unwrap_or(loading) } else { 1 }
 }
 
 fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secret>), Error> {

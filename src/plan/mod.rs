@@ -214,6 +214,9 @@ pub struct Cell {
     pub method: Method,
     /// Loading connections.
     pub connections: u32,
+    /// The most connections that a probe uses; 0 without probes.
+    #[serde(default)]
+    pub probe_connections: u32,
     /// Varied settings, in the order of the flags.
     pub settings: Vec<(String, String)>,
     /// The cache that every engine is to have.
@@ -228,6 +231,11 @@ impl CurvePlan {
 }
 
 impl Cell {
+    /// Connections that are opened beside the one for control: those that load are among those that probe.
+    pub fn sessions(&self) -> u32 {
+        self.connections.max(self.probe_connections)
+    }
+
     /// The varied settings as one label.
     pub fn settings_label(&self) -> String {
         let words: Vec<String> = self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -221,6 +221,9 @@ pub struct CurveRecord {
     pub finished_at: Option<String>,
     /// What a reader should know beside the figures.
     pub notes: Vec<String>,
+    /// Probes that were asked for and cannot be run here, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probes_left_out: BTreeMap<String, String>,
     /// Where it was gone on with after something had ended it.
     #[serde(default)]
     pub resumptions: Vec<Resumption>,

@@ -13,6 +13,7 @@
 //! | `note` | `text`, `curve`, `target` (null where it is about the run) |
 //! | `curve-started` | `curve`, `name`, `target`, `engine`, `key`, `flush`, `settings`, `method`, `connections`, `repeat`, `batches` |
 //! | `batch` | `curve`, `name`, `batch`, `batches`, `slowdown` (against the baseline, once it is known), `sample` (the line of `batches.csv`, by column) |
+//! | `probe` | `curve`, `name`, `probe` (the line of `probes.csv`, by column) |
 //! | `stop` | `curve`, `name`, `rule` (the flag), `figures` (what made it fire) |
 //! | `curve-finished` | `curve`, `name`, `outcome` (`state` and what belongs to it, as in `run.json`), `batches`, `table_rows`, `load_seconds` |
 //! | `run-finished` | `run`, `directory` (null where the run could not start), `state` (`finished`, `interrupted`, `failed`), `outcomes` (curves by state) |
@@ -26,7 +27,7 @@ use serde::Serialize;
 
 use super::progress::Names;
 use crate::analyse::{Baseline, baseline};
-use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
+use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, RunState, Sample};
 use crate::run::{Event, Reporter};
 
 /// The version of the shape.
@@ -82,6 +83,11 @@ enum What<'a> {
         batches: u64,
         slowdown: Option<f64>,
         sample: &'a Sample,
+    },
+    Probe {
+        curve: &'a str,
+        name: &'a str,
+        probe: &'a ProbeLine,
     },
     Stop {
         curve: &'a str,
@@ -169,6 +175,12 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
+    /// An iteration of a probe.
+    pub fn probe(&mut self, line: &ProbeLine) {
+        let name = self.names.of_full(&line.curve).to_owned();
+        self.write(What::Probe { curve: &line.curve, name: &name, probe: line });
+    }
+
     fn ended(&mut self, curve: &CurveRecord) {
         let name = self.names.short(curve).to_owned();
         if let Outcome::Stopped { rule, figures } = &curve.outcome {
@@ -217,6 +229,7 @@ impl<W: Write> Reporter for JsonLines<W> {
                     sample,
                 });
             }
+            Event::Probe { line } => self.probe(line),
             Event::CurveEnded { curve } => self.ended(curve),
             Event::Finished { record } => {
                 let directory = self.directory.clone();
@@ -272,6 +285,20 @@ mod tests {
         assert!(lines.iter().all(|line| line["v"] == 1 && line["at"].is_string()));
         assert_eq!(lines[0]["text"], "a \"word\"\nand a line");
         assert_eq!(lines[2]["outcome"]["state"], "stopped");
+    }
+
+    #[test]
+    fn an_iteration_of_a_probe_is_its_line_by_column() {
+        let mut out = Vec::new();
+        let line = ProbeLine { curve: "c".into(), probe: "oltp".into(), iteration: 2, ops: 9, ..ProbeLine::default() };
+        JsonLines::new(&mut out).probe(&line);
+        let found: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(
+            (&found["v"], &found["event"], &found["curve"], &found["name"]),
+            (&1.into(), &"probe".into(), &"c".into(), &"c".into())
+        );
+        assert_eq!((&found["probe"]["probe"], &found["probe"]["ops"]), (&"oltp".into(), &9.into()));
+        assert!(found["probe"]["p99_us"].is_null() && found["at"].is_string());
     }
 
     #[test]

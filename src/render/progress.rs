@@ -11,9 +11,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::events::JsonLines;
 use super::names::record_names;
 use crate::analyse::{Baseline, baseline, time_left};
-use crate::record::{CurveRecord, Outcome, RunRecord, Sample};
+use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
 use crate::run::{Event, Reporter};
-use crate::units::{grouped, human_rate, human_rows, human_seconds};
+use crate::units::{grouped, human_rate, human_rows, human_seconds, significant};
 
 /// The short names of a run's curves.
 #[derive(Debug, Default)]
@@ -102,6 +102,7 @@ impl Reporter for Lines {
                 self.line(&format!("curve {} of {}: {name} ({batches} batches)", self.curve_number, self.curves));
             }
             Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
+            Event::Probe { line } => self.line(&probe_line_words(line)),
             Event::CurveEnded { curve } => self.line(&ended_line(self.names.short(curve), curve)),
             Event::Finished { .. } => {}
         }
@@ -163,6 +164,7 @@ impl Reporter for Bars {
                 self.curve.set_position(sample.batch);
                 self.curve.set_message(figures(sample, samples, *batches));
             }
+            Event::Probe { line } => self.print(&probe_line_words(line)),
             Event::CurveEnded { curve } => {
                 self.print(&ended_line(self.names.short(curve), curve));
                 self.run.set_length(self.batches);
@@ -219,6 +221,31 @@ fn batch_line(sample: &Sample, samples: &[Sample], batches: u64) -> String {
     format!("batch {}/{batches}  {}", sample.batch, figures(sample, samples, batches))
 }
 
+/// `probe select-pk c8 at 1M rows: 1000 ops in 0.021 s, 47.6k ops/s, p99 310 us`; the iteration from the second one on.
+pub fn probe_line_words(line: &ProbeLine) -> String {
+    let iteration = if line.iteration > 1 { format!(" #{}", line.iteration) } else { String::new() };
+    let place =
+        format!("probe {} c{} at {} rows{iteration}", line.probe, line.connections, human_rows(line.table_rows));
+    let mut words = vec![format!("{} ops in {:.3} s", line.ops, line.seconds)];
+    words.extend(line.ops_per_sec.map(|rate| format!("{} ops/s", human_rate(rate))));
+    words.extend(line.p99_us.map(|micros| format!("p99 {}", micros_words(micros))));
+    match line.errors {
+        0 => {}
+        1 => words.push("1 done again".into()),
+        more => words.push(format!("{more} done again")),
+    }
+    format!("{place}: {}", words.join(", "))
+}
+
+/// `310 us`, `12.5 ms`, `3.10 s`.
+fn micros_words(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} us"),
+        1_000..1_000_000 => format!("{} ms", significant(micros as f64 / 1e3)),
+        _ => human_seconds(micros as f64 / 1e6),
+    }
+}
+
 /// Rows, seconds, speed now, speed of the baseline, slowdown, time left.
 fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
     let mut words = vec![
@@ -262,4 +289,37 @@ fn ended_line(name: &str, curve: &CurveRecord) -> String {
         Outcome::Running => "running".to_owned(),
     };
     format!("{name}: {} rows in {}: {what}", grouped(curve.table_rows), human_seconds(curve.load_seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_iteration_of_a_probe_is_one_plain_line() {
+        let mut line = ProbeLine {
+            curve: "c".into(),
+            batch: 10,
+            table_rows: 1_000_000,
+            probe: "select-pk".into(),
+            connections: 8,
+            iteration: 1,
+            ops: 1000,
+            seconds: 0.021,
+            ops_per_sec: Some(1000.0 / 0.021),
+            p99_us: Some(310),
+            ..ProbeLine::default()
+        };
+        assert_eq!(
+            probe_line_words(&line),
+            "probe select-pk c8 at 1M rows: 1000 ops in 0.021 s, 47.6k ops/s, p99 310 us"
+        );
+        (line.iteration, line.p99_us, line.errors) = (3, Some(12_500), 2);
+        assert!(
+            probe_line_words(&line).ends_with("rows #3: 1000 ops in 0.021 s, 47.6k ops/s, p99 12.5 ms, 2 done again")
+        );
+        // What is not known is not said.
+        let none = ProbeLine { probe: "oltp".into(), connections: 1, table_rows: 5, ..ProbeLine::default() };
+        assert_eq!(probe_line_words(&none), "probe oltp c1 at 5 rows: 0 ops in 0.000 s");
+    }
 }

@@ -289,6 +289,25 @@ impl RowSource {
         }
     }
 
+    /// What tells values that were read back, in the order of [`RowSource::insert_columns`], from the row that was sent; `None`
+    /// when they are it.
+    pub fn difference(&self, row: u64, got: &[Value]) -> Option<String> {
+        let expected = self.expected_values(row);
+        let types = self.fields.iter().map(|field| &self.columns[field.column].data_type);
+        let place =
+            types.zip(expected.iter().zip(got)).position(|(kind, (expected, got))| !same_value(kind, expected, got));
+        if got.len() != expected.len() {
+            return Some(format!("row {row}: {} values were sent and there are {}", expected.len(), got.len()));
+        }
+        let place = place?;
+        Some(format!(
+            "row {row}: {} was sent as {} and is {}",
+            self.names[place],
+            expected[place].literal(),
+            got[place].literal()
+        ))
+    }
+
     fn expected_values(&self, row: u64) -> Vec<Value> {
         let mut values = Values::with_capacity(self.fields.len());
         self.emit(row, &mut Scratch::default(), &mut values);

@@ -179,8 +179,9 @@ pub fn load(batch: Batch<'_>, watch: &mut dyn FnMut(Duration, u64) -> Watch) -> 
             measured.note = measured.note.take().or(share.note);
             measured.failure = worst(measured.failure.take(), share.failure);
         }
-        if answered < crew.len() && measured.failure.is_none() {
-            measured.failure = Some(Failure::fatal(format!("{} connections did not come back", crew.len() - answered)));
+        if answered < crew.loaders() && measured.failure.is_none() {
+            measured.failure =
+                Some(Failure::fatal(format!("{} connections did not come back", crew.loaders() - answered)));
         }
         if measured.failure.is_some() || measured.cancelled {
             break;

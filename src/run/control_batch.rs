@@ -91,7 +91,7 @@ fn load(
 
 fn send(runner: &Runner<'_>, index: usize, side: &mut dyn Table, control: &mut ControlBatch) -> Result<(), Failure> {
     let plan = &runner.plan.curves[index];
-    let ready = prepare(runner, plan, side)?;
+    let ready = prepare(runner, plan, side, plan.cell.connections)?;
     let rules = &runner.plan.stop;
     let limit = rules.max_batch_seconds.map(Duration::from_secs_f64);
     let interrupt = runner.interrupt.clone();

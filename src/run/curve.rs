@@ -1,5 +1,6 @@
 //! One curve: open the table, load batch after batch, do the closing work, verify, close.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::loading::load_batches;
 use super::patience::patiently;
 use super::resume::{self, Past, Start};
 use super::workers::Crew;
-use super::{Event, Runner, control_batch, mark, table_name, verify};
+use super::{Event, Runner, control_batch, mark, probes, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
@@ -163,7 +164,7 @@ fn load_table(
 ) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
     let mut silent = false;
-    let loaded = match prepare(runner, plan, table.as_mut()) {
+    let loaded = match prepare(runner, plan, table.as_mut(), plan.cell.sessions()) {
         Ok(mut ready) => {
             let line = sessions(plan, table.as_mut(), &ready.crew);
             runner.directory.note(&line)?;
@@ -222,11 +223,16 @@ fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource>) -> Loade
     Loader::new(plan.cell.method, &table.facts().quoted_name, in_process, Arc::clone(source))
 }
 
-/// Sends one short statement over one connection: what a cell is tried with before anything is timed.
+/// Sends one short statement over one connection, and runs each probe on what it brought: what a cell is tried with before anything
+/// is timed. Gives the probes that cannot be run here, with the reason.
 ///
 /// # Errors
 /// What the target said, or which column cannot be filled.
-pub fn try_statement(whole: &Plan, plan: &CurvePlan, table: &mut dyn Table) -> Result<(), Failure> {
+pub fn try_statement(
+    whole: &Plan,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+) -> Result<BTreeMap<String, String>, Failure> {
     let source = Arc::new(verify::row_source(whole, plan, table.facts()).map_err(Failure::fatal)?);
     let loader = loader(plan, table, &source);
     let fitted = loader.fit(plan.sizes, plan.cell.connections, table.facts().limits, whole.window_bytes)?;
@@ -236,7 +242,9 @@ pub fn try_statement(whole: &Plan, plan: &CurvePlan, table: &mut dyn Table) -> R
     if accepted.rows != rows {
         return Err(Failure::fatal(format!("a statement of {rows} rows was sent and {} were accepted", accepted.rows)));
     }
-    Ok(())
+    // Before the probes' own: there is never more than one connection at a trial.
+    drop(session);
+    probes::try_all(whole, plan, table, &source, rows)
 }
 
 /// What a curve needs beside its table.
@@ -251,16 +259,22 @@ pub struct Ready {
     pub crew: Crew,
 }
 
-pub(super) fn prepare(runner: &Runner<'_>, plan: &CurvePlan, table: &mut dyn Table) -> Result<Ready, Failure> {
+/// Opens the connections of a curve: `connections` of them, of which those of its cell load.
+pub(super) fn prepare(
+    runner: &Runner<'_>,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+    connections: u32,
+) -> Result<Ready, Failure> {
     let source = Arc::new(verify::row_source(runner.plan, plan, table.facts()).map_err(Failure::fatal)?);
     let loader = loader(plan, table, &source);
     let fitted = loader.fit(plan.sizes, plan.cell.connections, table.facts().limits, runner.plan.window_bytes)?;
     let encoder: Arc<dyn Encode> = Arc::new(loader);
     let mut sessions: Vec<Box<dyn Session>> = Vec::new();
-    for _ in 0..plan.cell.connections {
+    for _ in 0..connections {
         sessions.push(table.connect()?);
     }
-    let crew = Crew::start(sessions, &encoder, &runner.clock);
+    let crew = Crew::start(sessions, plan.cell.connections as usize, &encoder, &runner.clock);
     Ok(Ready { source, encoder, fitted, crew })
 }
 

@@ -10,9 +10,10 @@ use super::journal::{self, Journal, Line};
 use super::moved::Detail;
 use crate::error::Error;
 use crate::record::detail;
+use crate::record::probe;
 pub use crate::record::store::LOCK_FILE;
 use crate::record::store::{self, CsvAppender};
-use crate::record::{RunRecord, Sample};
+use crate::record::{ProbeLine, RunRecord, Sample};
 
 /// What helps when a file of a run cannot be used.
 const CHECK: &str = "check that the directory can be written";
@@ -26,6 +27,7 @@ pub struct RunDirectory {
     /// What goes beside the samples; each is made with its first line.
     counters: Option<CsvAppender>,
     seconds: Option<CsvAppender>,
+    probes: Option<CsvAppender>,
     /// The system lets go of the lock when the process ends, however it ends.
     _lock: File,
 }
@@ -87,7 +89,7 @@ impl RunDirectory {
         let journal_path = path.join(journal::JOURNAL_FILE);
         let journal = Journal::open(path).map_err(|error| Error::file(&journal_path, error, CHECK))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Ok(Self { path, batches, journal, counters: None, seconds: None, _lock: lock })
+        Ok(Self { path, batches, journal, counters: None, seconds: None, probes: None, _lock: lock })
     }
 
     /// Takes the lock of a run that is there, for a command that changes what the run left behind.
@@ -124,14 +126,22 @@ impl RunDirectory {
         append_to(&mut self.seconds, self.path.join(detail::SECONDS_FILE), &detail.seconds)
     }
 
-    /// Takes out of `counters.csv` and `seconds.csv` what belongs to batches of a curve beyond `batches`: a run that goes on
+    /// Appends an iteration of a probe, synced.
+    ///
+    /// # Errors
+    /// It could not be saved.
+    pub fn append_probe(&mut self, line: &ProbeLine) -> Result<(), Error> {
+        append_to(&mut self.probes, self.path.join(probe::PROBES_FILE), std::slice::from_ref(line))
+    }
+
+    /// Takes out of `counters.csv`, `seconds.csv` and `probes.csv` what belongs to batches of a curve beyond `batches`: a run that goes on
     /// loads them again.
     ///
     /// # Errors
     /// It could not be saved.
     pub fn drop_details_beyond(&mut self, curve: &str, batches: u64) -> Result<(), Error> {
         // The files are replaced: what is open would append to the old ones.
-        (self.counters, self.seconds) = (None, None);
+        (self.counters, self.seconds, self.probes) = (None, None, None);
         detail::drop_lines_beyond(&self.path, &|name, batch| name != curve || batch <= batches)
             .map(|_| ())
             .map_err(|error| Error::Results { path: self.path.clone(), cause: error.to_string() })

@@ -41,12 +41,38 @@ pub enum Line {
         /// The last batch that is whole.
         batch: u64,
     },
+    /// A probe begins that changes the table.
+    Probe {
+        /// Number of the curve in the plan.
+        curve: usize,
+        /// The batch after which it runs.
+        batch: u64,
+        /// Rows in the table.
+        table_rows: u64,
+        /// The probe's word.
+        probe: String,
+        /// Operations of an iteration, where they are limited.
+        ops: Option<u64>,
+        /// Which set of rows it asks for.
+        turn: u64,
+    },
+    /// What it changed has been put back.
+    ProbeDone {
+        /// Number of the curve in the plan.
+        curve: usize,
+        /// The batch after which it ran.
+        batch: u64,
+    },
 }
 
 impl Line {
     fn curve(&self) -> usize {
         match self {
-            Self::Boundary { curve, .. } | Self::Sessions { curve, .. } | Self::BackTo { curve, .. } => *curve,
+            Self::Boundary { curve, .. }
+            | Self::Sessions { curve, .. }
+            | Self::BackTo { curve, .. }
+            | Self::Probe { curve, .. }
+            | Self::ProbeDone { curve, .. } => *curve,
         }
     }
 }
@@ -126,8 +152,14 @@ impl Told {
         self.lines.iter().fold(0, |highest, line| match line {
             Line::Boundary { batch, .. } => highest.max(*batch),
             Line::BackTo { batch, .. } => *batch,
-            Line::Sessions { .. } => highest,
+            Line::Sessions { .. } | Line::Probe { .. } | Line::ProbeDone { .. } => highest,
         })
+    }
+
+    /// The probe whose changes were not put back.
+    pub fn unfinished_probe(&self) -> Option<&Line> {
+        let is_probe = |line: &&Line| matches!(line, Line::Probe { .. } | Line::ProbeDone { .. });
+        self.lines.iter().rfind(is_probe).filter(|line| matches!(line, Line::Probe { .. }))
     }
 
     /// All sessions, with the start of their server.
@@ -142,6 +174,22 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_probe_is_unfinished_until_its_changes_are_put_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let probe = Line::Probe { curve: 1, batch: 3, table_rows: 30, probe: "oltp".into(), ops: Some(5), turn: 0 };
+        let read = || Told::read(directory.path(), 1).unwrap();
+        assert_eq!(read().unfinished_probe(), None);
+        Journal::open(directory.path()).unwrap().append(&probe).unwrap();
+        assert_eq!(read().unfinished_probe(), Some(&probe));
+        // Going back to a boundary takes no rows away that the probe may have changed.
+        Journal::open(directory.path()).unwrap().append(&Line::BackTo { curve: 1, batch: 2 }).unwrap();
+        assert_eq!(read().unfinished_probe(), Some(&probe));
+        Journal::open(directory.path()).unwrap().append(&Line::ProbeDone { curve: 1, batch: 3 }).unwrap();
+        assert_eq!(read().unfinished_probe(), None);
+        assert_eq!(read().highest_batch(), 2);
+    }
 
     #[test]
     fn the_newest_line_counts_a_cut_one_does_not_and_what_was_undone_is_unknown() {

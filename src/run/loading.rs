@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
-use super::journal::Line;
+use super::journal::{Line, Told};
 use super::moved::complete;
 use super::patience::patiently;
+use super::probes::{self, Point};
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
@@ -81,6 +82,16 @@ pub fn load_batches(
         entry.notes.push(note);
     }
     let mut last_end = None;
+    let mut probed = false;
+    if runner.past.is_some() && runner.plan.probe.is_some() {
+        let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch: begin - 1 };
+        let mut guard = Guard::new(runner, &rules, point.table.facts().data_directory.clone(), started, spent);
+        if let Some(outcome) = probe_anew(runner, entry, point, &mut guard)? {
+            return Ok(outcome.into());
+        }
+        observer.pass_over(table, runner.clock.now());
+        probed = true;
+    }
     for batch in begin..=sizes.batches() {
         if runner.interrupt.is_asked() {
             return Ok(Outcome::Interrupted.into());
@@ -101,6 +112,7 @@ pub fn load_batches(
         words.extend((batch == 1).then_some("first"));
         words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
+        words.extend(std::mem::take(&mut probed).then_some("after-probe"));
         words.extend(sample_notes.iter().map(String::as_str));
         let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
         let now = runner.clock.now();
@@ -133,8 +145,37 @@ pub fn load_batches(
             Ok(boundary) => boundary,
             Err(failure) => return Ok(failed(&failure).into()),
         };
+        if runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(batch, sizes)) {
+            let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
+            let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch };
+            if let Some(outcome) = probes::run(runner, entry, point, &mut guard)? {
+                return Ok(outcome.into());
+            }
+            // What the probes moved belongs to no batch.
+            observer.pass_over(table, runner.clock.now());
+            probed = true;
+        }
     }
     Ok(Outcome::Completed.into())
+}
+
+/// What is left to be done of the probes where a curve goes on: changes are put back, and those that are missing run.
+fn probe_anew(
+    runner: &mut Runner<'_>,
+    entry: &mut CurveRecord,
+    mut point: Point<'_>,
+    guard: &mut Guard<'_>,
+) -> Result<Option<Outcome>, Error> {
+    let path = runner.directory.path().to_owned();
+    let told = Told::read(&path, point.plan.number)
+        .map_err(|error| Error::file(path, error, "the journal says what a probe left changed"))?;
+    if let Some(open) = told.unfinished_probe()
+        && let Err(failure) = probes::put_back_unfinished(runner, &mut point, open, guard)?
+    {
+        return Ok(Some(if runner.interrupt.is_asked() { Outcome::Interrupted } else { failed(&failure) }));
+    }
+    let due = runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(point.batch, point.plan.sizes));
+    if due { probes::run(runner, entry, point, guard) } else { Ok(None) }
 }
 
 /// The boundary after a batch. An engine that cannot delete is not taken back, and some of these would read the whole
@@ -174,8 +215,10 @@ impl From<Outcome> for Unfinished {
 }
 
 /// What watches the batch in flight.
-struct Guard<'a> {
+pub struct Guard<'a> {
     rules: &'a StopRules,
+    /// Whether a stop rule may end what is watched: what a stop has to put right again may take its time.
+    pub heeds_rules: bool,
     clock: Arc<dyn Clock>,
     interrupt: Interrupt,
     curve_started: Duration,
@@ -188,7 +231,8 @@ struct Guard<'a> {
     disk: Option<(u64, u64)>,
     last_asked: Duration,
     last_progress: (u64, Duration),
-    firing: Option<Firing>,
+    /// The rule that ended what was watched.
+    pub firing: Option<Firing>,
     silent: bool,
 }
 
@@ -205,6 +249,7 @@ impl<'a> Guard<'a> {
         disks.extend(data);
         Self {
             rules,
+            heeds_rules: true,
             clock: Arc::clone(&runner.clock),
             interrupt: runner.interrupt.clone(),
             curve_started,
@@ -221,7 +266,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Decides whether the batch in flight goes on: `spent` is its time so far, `acknowledged` its statements.
-    fn watch(&mut self, table: &mut dyn Table, spent: Duration, acknowledged: u64) -> Watch {
+    pub fn watch(&mut self, table: &mut dyn Table, spent: Duration, acknowledged: u64) -> Watch {
         if self.interrupt.is_asked() {
             return Watch::Cancel;
         }
@@ -236,7 +281,7 @@ impl<'a> Guard<'a> {
             run: self.spent.1 + now.saturating_sub(self.run_started),
             disk: self.disk,
         };
-        if let Some(firing) = self.rules.in_flight(state) {
+        if let Some(firing) = self.rules.in_flight(state).filter(|_| self.heeds_rules) {
             self.firing = Some(firing);
             return Watch::Cancel;
         }
@@ -312,10 +357,12 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             "{failure}; the batch is taken back to {} rows and sent again ({again} of {MAX_ATTEMPTS_AGAIN})",
             job.boundary.table_rows
         )));
-        start_again(runner, job).map_err(|second| match second.kind {
-            FailureKind::Cancelled => Outcome::Interrupted,
-            _ => failed(&Failure { message: format!("{failure}; then: {second}"), ..second }),
-        })?;
+        reconnect(runner, job.plan, job.table, job.ready, job.rows.clone(), job.boundary).map_err(
+            |second| match second.kind {
+                FailureKind::Cancelled => Outcome::Interrupted,
+                _ => failed(&Failure { message: format!("{failure}; then: {second}"), ..second }),
+            },
+        )?;
     }
 }
 
@@ -326,14 +373,22 @@ fn silent(rules: &StopRules) -> Failure {
     ))
 }
 
-/// New connections, and a table that is at its boundary.
-fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure> {
-    let Job { plan, table, ready, rows, boundary, .. } = job;
-    let boundary = *boundary;
+/// New connections, and a table that is at its boundary: `rows` are those that may be beyond it.
+///
+/// # Errors
+/// The target's.
+pub fn reconnect(
+    runner: &mut Runner<'_>,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+    ready: &mut Ready,
+    rows: Range<u64>,
+    boundary: Boundary,
+) -> Result<(), Failure> {
     let orphans = ready.crew.session_ids();
     // Before another connection is opened: there is never more than one beside those asked for.
     std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
-    if let Ok(line) = resume::own_sessions(plan.number, *table) {
+    if let Ok(line) = resume::own_sessions(plan.number, table) {
         runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))?;
     }
     let source = Arc::clone(&ready.source);
@@ -342,7 +397,7 @@ fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure
         let orphans = orphans.clone();
         let (source, rows) = (&source, rows.clone());
         // A statement of a connection that is gone goes on for a while: it must not insert behind our back.
-        let result = patiently(*table, &runner.interrupt, None, "taking the table back", move |table| {
+        let result = patiently(table, &runner.interrupt, None, "taking the table back", move |table| {
             table.end_sessions(&orphans)?;
             take_back(table, source, boundary, rows)
         });
@@ -355,11 +410,11 @@ fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure
         }
     }
     let mut sessions: Vec<Box<dyn Session>> = Vec::new();
-    for _ in 0..plan.cell.connections {
+    for _ in 0..plan.cell.sessions() {
         sessions.push(table.connect()?);
     }
-    ready.crew = Crew::start(sessions, &ready.encoder, &runner.clock);
-    let line = super::curve::sessions(plan, *table, &ready.crew);
+    ready.crew = Crew::start(sessions, plan.cell.connections as usize, &ready.encoder, &runner.clock);
+    let line = super::curve::sessions(plan, table, &ready.crew);
     runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
 
+pub mod asking;
 pub mod batch;
 pub mod boundary;
 pub mod clock;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod loading;
 pub mod moved;
 pub mod patience;
+pub mod probes;
 pub mod resume;
 pub mod seconds;
 pub mod stop;
@@ -31,7 +33,7 @@ use crate::error::{Error, exit};
 use crate::observe::{advice, environment};
 use crate::plan::{CurvePlan, Plan};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
-use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState, Sample};
+use crate::record::{CurveRecord, Environment, Outcome, ProbeLine, RunRecord, RunState, Sample};
 use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
 
 /// What happens in a run, as it happens.
@@ -61,6 +63,11 @@ pub enum Event<'a> {
         samples: &'a [Sample],
         /// Batches the curve is to have.
         batches: u64,
+    },
+    /// An iteration of a probe has been measured and saved.
+    Probe {
+        /// What was measured.
+        line: &'a ProbeLine,
     },
     /// A curve has ended.
     CurveEnded {
@@ -141,6 +148,8 @@ pub struct Runner<'a> {
     pub started: std::time::Duration,
     /// What an earlier process left of it, when this one goes on.
     pub past: Option<Arc<Past>>,
+    /// Probes that the trial of a cell has shown to be impossible, with the reason, by the name of the cell.
+    pub left_out: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Runner<'_> {
@@ -301,11 +310,15 @@ impl Runner<'_> {
                 Some(verdict) => verdict.clone(),
                 None => {
                     let verdict = self.try_cell(curve, unreachable)?;
-                    verdicts.insert(identity, verdict.clone());
+                    verdicts.insert(identity.clone(), verdict.clone());
                     verdict
                 }
             };
             let entry = &mut record.curves[index];
+            if let Some(left_out) = self.left_out.get(&identity) {
+                entry.probes_left_out.clone_from(left_out);
+                entry.notes.extend(left_out.iter().map(|(probe, why)| format!("the probe {probe} is left out: {why}")));
+            }
             match verdict {
                 Verdict::Runs { notes } => entry.notes.extend(notes),
                 Verdict::Unable { why } => entry.outcome = Outcome::Skipped { why, environment: false },
@@ -363,7 +376,11 @@ impl Runner<'_> {
             Ok(table) => table,
             Err(failure) => return verdict(&failure),
         };
-        let tried = curve::try_statement(self.plan, curve, table.as_mut());
+        let tried = curve::try_statement(self.plan, curve, table.as_mut()).map(|left_out| {
+            if !left_out.is_empty() {
+                self.left_out.insert(curve.cell_name().to_owned(), left_out);
+            }
+        });
         let closed = patience::patiently(
             table.as_mut(),
             &self.interrupt,

@@ -233,11 +233,21 @@ pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<
         index_order: plan.index_order,
         uuid_rate: plan.uuid_rate,
         payload_bytes: plan.payload_bytes,
-        rows: curve.sizes.rows,
+        rows: curve.sizes.rows.saturating_add(inserted_beside(plan)),
         table: plan.table_kind(),
         dialect: facts.dialect,
     };
     RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())
+}
+
+/// Rows that probes may insert beside those of the load: they must find room in every unique column too.
+fn inserted_beside(plan: &Plan) -> u64 {
+    let Some(probe) = plan.probe.as_ref().filter(|probe| probe.probes.iter().any(|kind| kind.inserts())) else {
+        return 0;
+    };
+    // Without a limit of operations nobody knows: what a column has room for beyond this is said by the database.
+    const UNKNOWN: u64 = 10_000_000;
+    probe.ops.iter().map(|ops| ops.unwrap_or(UNKNOWN)).max().unwrap_or(0)
 }
 
 #[cfg(test)]

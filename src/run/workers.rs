@@ -108,8 +108,22 @@ struct Done {
     share: Share,
 }
 
+/// Something to be done over the session of a worker, by its own thread.
+type Task = Box<dyn FnOnce(&mut dyn Session) + Send>;
+
+/// The same, with a result.
+pub type Job<T> = Box<dyn FnOnce(&mut dyn Session) -> T + Send>;
+
+/// What a worker is told.
+enum Order {
+    /// Take pieces of a window and send them.
+    Load(Arc<Window>),
+    /// Something else over the same session.
+    Do(Task),
+}
+
 struct Worker {
-    orders: Sender<Arc<Window>>,
+    orders: Sender<Order>,
     canceller: Box<dyn Canceller>,
     thread: JoinHandle<()>,
     id: Option<u64>,
@@ -118,6 +132,8 @@ struct Worker {
 /// The workers of a curve.
 pub struct Crew {
     workers: Vec<Worker>,
+    /// How many of them load; the others only ask.
+    loaders: usize,
     /// Statements acknowledged so far, by all workers: what a watchdog sees of the progress.
     acknowledged: Arc<AtomicU64>,
     done: Receiver<Done>,
@@ -133,15 +149,20 @@ pub enum Watch {
 }
 
 impl Crew {
-    /// Starts one thread for each session.
-    pub fn start(sessions: Vec<Box<dyn Session>>, encoder: &Arc<dyn Encode>, clock: &Arc<dyn Clock>) -> Self {
+    /// Starts one thread for each session, of which the first `loaders` load.
+    pub fn start(
+        sessions: Vec<Box<dyn Session>>,
+        loaders: usize,
+        encoder: &Arc<dyn Encode>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
         let (done_sender, done) = channel();
         let acknowledged = Arc::new(AtomicU64::new(0));
         let workers = sessions
             .into_iter()
             .enumerate()
             .map(|(index, session)| {
-                let (orders, inbox) = channel::<Arc<Window>>();
+                let (orders, inbox) = channel::<Order>();
                 let canceller = session.canceller();
                 let id = session.id();
                 let mut hand = Hand {
@@ -156,7 +177,14 @@ impl Crew {
                 hand.listen();
                 let done = done_sender.clone();
                 let thread = std::thread::spawn(move || {
-                    for window in inbox {
+                    for order in inbox {
+                        let window = match order {
+                            Order::Load(window) => window,
+                            Order::Do(task) => {
+                                task(hand.session.as_mut());
+                                continue;
+                            }
+                        };
                         let share = hand.work(&window);
                         // Before the answer: the coordinator may take the window apart once all have answered.
                         drop(window);
@@ -168,15 +196,15 @@ impl Crew {
                 Worker { orders, canceller, thread, id }
             })
             .collect();
-        Self { workers, acknowledged, done }
+        Self { workers, loaders, acknowledged, done }
     }
 
     /// No workers.
     pub fn empty() -> Self {
-        Self { workers: Vec::new(), acknowledged: Arc::default(), done: channel().1 }
+        Self { workers: Vec::new(), loaders: 0, acknowledged: Arc::default(), done: channel().1 }
     }
 
-    /// Number of workers.
+    /// Number of connections, those that only ask among them.
     pub fn len(&self) -> usize {
         self.workers.len()
     }
@@ -186,24 +214,76 @@ impl Crew {
         self.workers.is_empty()
     }
 
+    /// Number of workers that load.
+    pub fn loaders(&self) -> usize {
+        self.loaders
+    }
+
     /// The ids by which the server knows the sessions.
     pub fn session_ids(&self) -> Vec<u64> {
         self.workers.iter().filter_map(|worker| worker.id).collect()
     }
 
-    /// Releases all workers on a window and waits for the last one. `watch` is asked several times a second whether to
+    /// Has the first workers do something over their sessions, one task each, and waits until all are done or `watch`, which is
+    /// asked several times a second, ends them: then the statements in flight are ended and `abort` is set.
+    ///
+    /// Gives what the tasks gave, in the order of the workers; `None` for one that did not come back within `grace`.
+    pub fn each<T: Send + 'static>(
+        &self,
+        tasks: Vec<Job<T>>,
+        grace: Duration,
+        abort: &AtomicBool,
+        watch: &mut dyn FnMut() -> Watch,
+    ) -> Vec<Option<T>> {
+        let (sender, results) = channel::<(usize, T)>();
+        let mut open = 0;
+        let mut given: Vec<Option<T>> = Vec::new();
+        for (index, (worker, task)) in self.workers.iter().zip(tasks).enumerate() {
+            let sender = sender.clone();
+            let order = Order::Do(Box::new(move |session| {
+                let result = task(session);
+                // Nobody waits any more for one that comes too late.
+                let _ = sender.send((index, result));
+            }));
+            open += usize::from(worker.orders.send(order).is_ok());
+            given.push(None);
+        }
+        drop(sender);
+        let mut cancelled_at: Option<std::time::Instant> = None;
+        while open > 0 {
+            match results.recv_timeout(Duration::from_millis(50)) {
+                Ok((index, result)) => {
+                    given[index] = Some(result);
+                    open -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => match cancelled_at {
+                    None if watch() == Watch::Cancel => {
+                        abort.store(true, Ordering::SeqCst);
+                        self.cancel();
+                        cancelled_at = Some(std::time::Instant::now());
+                    }
+                    Some(since) if since.elapsed() > grace => break,
+                    _ => {}
+                },
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        given
+    }
+
+    /// Releases the workers that load on a window and waits for the last one. `watch` is asked several times a second whether to
     /// go on waiting; after [`Watch::Cancel`] the statements in flight are ended.
     ///
     /// A worker that does not come back within `grace` after that counts as lost.
     pub fn send(&self, window: Window, grace: Duration, watch: &mut dyn FnMut(u64) -> Watch) -> Vec<Share> {
         let window = Arc::new(window);
-        for worker in &self.workers {
+        for worker in &self.workers[..self.loaders] {
             // A worker whose thread is gone is found below, by its missing answer.
-            let _ = worker.orders.send(Arc::clone(&window));
+            let _ = worker.orders.send(Order::Load(Arc::clone(&window)));
         }
-        let mut shares = Vec::with_capacity(self.workers.len());
+        let mut shares = Vec::with_capacity(self.loaders);
         let mut cancelled_at: Option<std::time::Instant> = None;
-        while shares.len() < self.workers.len() {
+        while shares.len() < self.loaders {
             match self.done.recv_timeout(Duration::from_millis(50)) {
                 Ok(done) => {
                     let mut share = done.share;
@@ -213,7 +293,7 @@ impl Crew {
                 Err(RecvTimeoutError::Timeout) => match cancelled_at {
                     None if watch(self.acknowledged.load(Ordering::Relaxed)) == Watch::Cancel => {
                         window.abort.store(true, Ordering::SeqCst);
-                        for worker in &self.workers {
+                        for worker in &self.workers[..self.loaders] {
                             worker.canceller.cancel();
                         }
                         cancelled_at = Some(std::time::Instant::now());
@@ -457,7 +537,8 @@ pub fn new_histogram() -> Histogram<u64> {
     Histogram::new(3).expect("3 significant digits are within what a histogram takes")
 }
 
-fn record_latency(latency: &mut Histogram<u64>, took: Duration) {
+/// Adds a duration to a histogram of microseconds.
+pub fn record_latency(latency: &mut Histogram<u64>, took: Duration) {
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     // An auto-resizing histogram refuses nothing below 2^63.
     let _ = latency.record(micros.max(1));

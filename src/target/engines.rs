@@ -198,11 +198,20 @@ pub struct Capabilities {
     pub keeps_rows: bool,
     /// More than one connection can load.
     pub several_connections: bool,
+    /// A range of primary keys is read without going through the whole table.
+    pub ordered_key: bool,
 }
 
 impl Default for Capabilities {
     fn default() -> Self {
-        Self { transactions: true, delete: true, uuid_keys: true, keeps_rows: true, several_connections: true }
+        Self {
+            transactions: true,
+            delete: true,
+            uuid_keys: true,
+            keeps_rows: true,
+            several_connections: true,
+            ordered_key: true,
+        }
     }
 }
 

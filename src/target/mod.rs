@@ -4,6 +4,7 @@
 //! each loading connection. Only a [`Canceller`] ends a statement before its time: the watchdog, Ctrl-C and
 //! resume share it.
 
+pub mod answer;
 pub mod engines;
 pub mod mysql;
 pub mod reading;
@@ -23,6 +24,7 @@ use crate::plan::{Cell, CurvePlan};
 use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Column, Dialect, TemplateValues};
+pub use answer::Rows;
 pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
 
 /// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
@@ -411,6 +413,39 @@ pub trait Session: Send {
     /// # Errors
     /// What the target said.
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure>;
+
+    /// Makes a statement ready that is asked many times, with `?` for its values. Gives its number in this session.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn prepare(&mut self, _sql: &str) -> Result<usize, Failure> {
+        Err(Failure { kind: FailureKind::Unable, code: None, message: "nothing can be asked here".into() })
+    }
+
+    /// Asks a statement that was made ready. The rows that it answers with replace what is in `rows`; gives the number of those
+    /// that it changed.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn ask(&mut self, _statement: usize, _values: &[Value], _rows: &mut Rows) -> Result<u64, Failure> {
+        Err(Failure { kind: FailureKind::Unable, code: None, message: "nothing can be asked here".into() })
+    }
+
+    /// Asks a statement by its text.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn ask_text(&mut self, _sql: &str, _rows: &mut Rows) -> Result<u64, Failure> {
+        Err(Failure { kind: FailureKind::Unable, code: None, message: "nothing can be asked here".into() })
+    }
+
+    /// Gives up the statements that were made ready; their numbers are no longer good.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn forget(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Takes what is to be told of a body that travels in portions: after each, the bytes of it that have gone so far. A
     /// session that sends a body as a whole tells nothing.

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 use super::engines::Counters;
 use super::sqlite_status::{self, SharedConnection};
 use super::{
-    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Purpose, Reading, RowSet,
+    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Purpose, Reading, RowSet, Rows,
     ServerProcess, Session, Table, TableFacts, TableOrder, TableSize, Target, Verdict,
 };
 use crate::error::Error;
@@ -23,6 +23,8 @@ use crate::schema::{self, Dialect, IndexColumn, ReportedIndex, SqliteColumn, sql
 
 /// Page cache of a loading connection, KiB: what SQLite's `cache_size` takes as a negative number.
 const CACHE_KIB: i64 = 16 * 1024;
+/// Prepared statements that a connection keeps: those of a probe, and those that load.
+const KEPT_STATEMENTS: usize = 32;
 
 /// Embedded SQLite.
 #[derive(Debug)]
@@ -385,7 +387,7 @@ impl Table for SqliteTable {
         let conn = Arc::new(Mutex::new(conn));
         self.loading.retain(|conn| conn.strong_count() > 0);
         self.loading.push(Arc::downgrade(&conn));
-        Ok(Box::new(SqliteSession { conn, interrupt }))
+        Ok(Box::new(SqliteSession { conn, interrupt, asked: Vec::new() }))
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
@@ -550,6 +552,8 @@ fn conditions(facts: &TableFacts, rows: RowSet<'_>) -> Vec<String> {
 struct SqliteSession {
     conn: SharedConnection,
     interrupt: Arc<InterruptHandle>,
+    /// Statements that are asked, by their number.
+    asked: Vec<String>,
 }
 
 impl SqliteSession {
@@ -598,6 +602,27 @@ impl Session for SqliteSession {
         Ok(Accepted { rows: changes as u64, note: None })
     }
 
+    fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
+        self.conn().prepare(sql).map_err(failure)?;
+        self.asked.push(sql.to_owned());
+        self.conn().set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
+        Ok(self.asked.len() - 1)
+    }
+
+    fn ask(&mut self, statement: usize, values: &[Value], rows: &mut Rows) -> Result<u64, Failure> {
+        let sql = self.asked.get(statement).ok_or_else(|| Failure::fatal("no statement of this number"))?;
+        take(&self.conn(), sql, values, rows)
+    }
+
+    fn ask_text(&mut self, sql: &str, rows: &mut Rows) -> Result<u64, Failure> {
+        take(&self.conn(), sql, &[], rows)
+    }
+
+    fn forget(&mut self) -> Result<(), Failure> {
+        self.asked.clear();
+        Ok(())
+    }
+
     fn commit(&mut self) -> Result<(), Failure> {
         self.conn().execute_batch("COMMIT").map_err(failure)
     }
@@ -609,6 +634,26 @@ impl Session for SqliteSession {
         }
         self.conn().execute_batch("ROLLBACK").map_err(failure)
     }
+}
+
+/// Runs a statement and takes its rows. Gives the number of rows it changed.
+fn take(conn: &Connection, sql: &str, values: &[Value], rows: &mut Rows) -> Result<u64, Failure> {
+    let mut statement = conn.prepare_cached(sql).map_err(failure)?;
+    for (index, value) in values.iter().enumerate() {
+        statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
+    }
+    let columns = statement.column_count();
+    rows.begin(columns);
+    if columns == 0 {
+        return Ok(statement.raw_execute().map_err(failure)? as u64);
+    }
+    let mut answer = statement.raw_query();
+    while let Some(row) = answer.next().map_err(failure)? {
+        for column in 0..columns {
+            rows.push(from_sqlite(row.get_ref(column).map_err(failure)?));
+        }
+    }
+    Ok(0)
 }
 
 impl ToSql for Value {

@@ -15,6 +15,7 @@ mod observe;
 mod pictures;
 mod plans;
 mod plans_of_posts;
+mod probes;
 mod reading;
 mod resume;
 mod scratch;

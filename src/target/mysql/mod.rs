@@ -4,6 +4,7 @@ pub mod columns;
 pub mod connect;
 pub mod control;
 pub mod errors;
+pub mod execute;
 pub mod globals;
 pub mod limits;
 pub mod offer;

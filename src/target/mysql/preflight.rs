@@ -228,12 +228,16 @@ impl Preflight {
     }
 
     fn connections(&self, cell: &Cell) -> Option<String> {
-        let wanted = u64::from(cell.connections) + 1;
-        let too_many = |limit: String| {
-            format!(
+        let wanted = u64::from(cell.sessions()) + 1;
+        let too_many = |limit: String| match cell.probe_connections > cell.connections {
+            false => format!(
                 "{} loading connections and one for control are more than {limit}; give fewer with --connections",
                 cell.connections
-            )
+            ),
+            true => format!(
+                "{} connections for probes and one for control are more than {limit}; give fewer with --probe-connections",
+                cell.probe_connections
+            ),
         };
         if self.user_connections > 0 && wanted > self.user_connections {
             return Some(too_many(format!("max_user_connections={} of user {}", self.user_connections, self.user)));

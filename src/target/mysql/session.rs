@@ -9,16 +9,26 @@ use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
 
 use super::control::{SharedControl, lock, named};
 use super::errors::failure;
+use super::execute::{self, Coding};
 use super::socket::SocketHandle;
+use super::table::from_mysql;
 use super::wire::Wire;
 use crate::load::Body;
-use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Session};
+use crate::rows::Value;
+use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Rows, Session};
 
 /// Prepared statements kept for each connection: whole statements, the shorter last one of a transaction and of a batch.
 const KEPT_STATEMENTS: usize = 8;
 
 /// How much of a file goes to the server before its progress is told.
 const PORTION_BYTES: usize = 64 << 10;
+
+/// A statement that is asked many times.
+struct Ready {
+    statement: Statement,
+    /// How the values of its rows are coded, as the server said last.
+    columns: Vec<Coding>,
+}
 
 /// One loading connection.
 pub struct MysqlSession {
@@ -31,6 +41,10 @@ pub struct MysqlSession {
     control: SharedControl,
     /// Prepared statements, by the address of their text: each text is made once for a curve.
     prepared: HashMap<usize, Statement>,
+    /// Those that are asked, by their number.
+    ready: Vec<Ready>,
+    /// A request on its way.
+    request: Vec<u8>,
     /// What the local-infile handler sends next. Empty again once it has been asked for.
     infile: Arc<Mutex<Vec<u8>>>,
     /// Who is told how it goes.
@@ -60,7 +74,19 @@ impl MysqlSession {
         let socket = Arc::new(socket);
         let wire = socket.is_unix().then(|| Wire::new(Arc::clone(&socket)));
         let packet_bytes = usize::try_from(packet_bytes).unwrap_or(usize::MAX);
-        Self { conn, id, socket, wire, packet_bytes, control, prepared: HashMap::new(), infile, progress }
+        Self {
+            conn,
+            id,
+            socket,
+            wire,
+            packet_bytes,
+            control,
+            prepared: HashMap::new(),
+            ready: Vec::new(),
+            request: Vec::new(),
+            infile,
+            progress,
+        }
     }
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
@@ -123,6 +149,29 @@ impl MysqlSession {
     }
 }
 
+/// All rows of an answer.
+fn take<P: mysql::prelude::Protocol>(
+    answer: mysql::QueryResult<'_, '_, '_, P>,
+    rows: &mut Rows,
+) -> Result<u64, Failure> {
+    let changed = answer.affected_rows();
+    rows.begin(answer.columns().as_ref().len());
+    for row in answer {
+        row.map_err(failure)?.unwrap().into_iter().for_each(|value| rows.push(from_mysql(value)));
+    }
+    Ok(changed)
+}
+
+fn to_mysql(value: &Value) -> mysql::Value {
+    match value {
+        Value::Null => mysql::Value::NULL,
+        Value::Int(number) => mysql::Value::Int(*number),
+        Value::UInt(number) => mysql::Value::UInt(*number),
+        Value::Real(number) => mysql::Value::Double(*number),
+        Value::Text(bytes) | Value::Bytes(bytes) => mysql::Value::Bytes(bytes.to_vec()),
+    }
+}
+
 fn not_asked_for() -> Failure {
     Failure::fatal("the server did not ask for the rows of LOAD DATA LOCAL")
 }
@@ -173,6 +222,37 @@ impl Session for MysqlSession {
             Body::Values { .. } => return Err(Failure::fatal("values bound in process are for SQLite")),
         }
         self.accepted(self.conn.affected_rows(), self.conn.warnings())
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
+        let statement = self.conn.prep(sql).map_err(failure)?;
+        let columns = statement.columns().iter().map(Coding::of).collect();
+        self.ready.push(Ready { statement, columns });
+        Ok(self.ready.len() - 1)
+    }
+
+    fn ask(&mut self, statement: usize, values: &[Value], rows: &mut Rows) -> Result<u64, Failure> {
+        let ready = self.ready.get_mut(statement).ok_or_else(|| Failure::fatal("no statement of this number"))?;
+        if let Some(wire) = &mut self.wire {
+            execute::request(ready.statement.id(), values, &mut self.request);
+            return Ok(wire.execute(&self.request, &mut ready.columns, rows).map_err(failure)?.affected_rows);
+        }
+        let params = match values {
+            [] => Params::Empty,
+            values => Params::Positional(values.iter().map(to_mysql).collect()),
+        };
+        take(self.conn.exec_iter(&ready.statement, params).map_err(failure)?, rows)
+    }
+
+    fn ask_text(&mut self, sql: &str, rows: &mut Rows) -> Result<u64, Failure> {
+        take(self.conn.query_iter(sql).map_err(failure)?, rows)
+    }
+
+    fn forget(&mut self) -> Result<(), Failure> {
+        for ready in std::mem::take(&mut self.ready) {
+            self.conn.close(ready.statement).map_err(failure)?;
+        }
+        Ok(())
     }
 
     fn tell_progress(&mut self, progress: Progress) {

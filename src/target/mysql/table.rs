@@ -406,7 +406,7 @@ impl Drop for MysqlTable {
 }
 
 /// A value as the driver gives it, in our own terms.
-fn from_mysql(value: mysql::Value) -> Value {
+pub(super) fn from_mysql(value: mysql::Value) -> Value {
     match value {
         mysql::Value::NULL => Value::Null,
         mysql::Value::Int(number) => Value::Int(number),

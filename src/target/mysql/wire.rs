@@ -1,4 +1,5 @@
-//! A text statement, or LOAD DATA LOCAL with its rows, over the plain Unix socket of a connection, past the driver.
+//! A text statement, LOAD DATA LOCAL with its rows, or a prepared statement with its answer, over the plain Unix socket of a
+//! connection, past the driver.
 //!
 //! A thread that sleeps in `recv` on a Unix socket is woken twice for each statement: when the server takes the request
 //! (the kernel reports room for writing to every sleeper) and when it answers. On two cores the useless wake-up made
@@ -7,6 +8,7 @@
 //! copies the rows of LOAD DATA into packets of 4 KiB, one call of the system each.
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::sync::Arc;
 
 use mysql::{Error, MySqlError};
@@ -14,7 +16,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 
+use super::execute::{self, Coding};
 use super::socket::SocketHandle;
+use crate::target::answer::Rows;
 
 /// COM_QUERY of the client/server protocol.
 const QUERY: u8 = 3;
@@ -96,6 +100,81 @@ impl Wire {
             Reply::Taken(answer) => Ok(Some(answer)),
             Reply::WantsFile => Err(unexpected()),
         }
+    }
+
+    /// Sends a request that executes a prepared statement, and takes its rows. `columns` is how the server codes them, as it said
+    /// last: MariaDB does not say it again. Statements that change rows give none.
+    ///
+    /// # Errors
+    /// What the server said, in the driver's terms; the connection is lost.
+    pub fn execute(&mut self, request: &[u8], columns: &mut Vec<Coding>, rows: &mut Rows) -> mysql::Result<Answer> {
+        rows.begin(columns.len());
+        self.send_command(request).map_err(Error::IoError)?;
+        self.buffer.clear();
+        let mut at = 0;
+        let first = self.next(&mut at).map_err(Error::IoError)?;
+        let mut head = &self.buffer[first];
+        match head.first() {
+            Some(0x00) => return answer(&head[1..]).filter(|_| at == self.buffer.len()).ok_or_else(unexpected),
+            Some(0xff) => return Err(Error::MySqlError(refusal(&head[1..]).ok_or_else(unexpected)?)),
+            _ => {}
+        }
+        let count = number(&mut head).ok_or_else(unexpected)?;
+        // A byte behind it that is 0: the columns are those of the last time.
+        if head.first() != Some(&0) {
+            columns.clear();
+            for _ in 0..count {
+                let body = self.next(&mut at).map_err(Error::IoError)?;
+                columns.push(Coding::read(&self.buffer[body]).ok_or_else(unexpected)?);
+            }
+        }
+        let end_of_columns = self.next(&mut at).map_err(Error::IoError)?;
+        if !is_end(&self.buffer[end_of_columns]) || columns.len() as u64 != count {
+            return Err(unexpected());
+        }
+        rows.begin(columns.len());
+        loop {
+            let body = self.next(&mut at).map_err(Error::IoError)?;
+            let body = &self.buffer[body];
+            match body.first() {
+                Some(0x00) => execute::row(&body[1..], columns, rows).ok_or_else(unexpected)?,
+                Some(0xff) => return Err(Error::MySqlError(refusal(&body[1..]).ok_or_else(unexpected)?)),
+                _ if is_end(body) && at == self.buffer.len() => {
+                    return Ok(Answer { affected_rows: 0, warnings: u16::from_le_bytes([body[1], body[2]]) });
+                }
+                _ => return Err(unexpected()),
+            }
+        }
+    }
+
+    /// Where the next packet's body lies in the buffer, which holds all of an answer so far.
+    fn next(&mut self, at: &mut usize) -> io::Result<Range<usize>> {
+        loop {
+            if let Some(header) = self.buffer[*at..].first_chunk::<HEADER_BYTES>() {
+                let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+                if length == PACKET_BYTES {
+                    // A value of 16 MiB: it goes on in another packet.
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "a row is longer than a packet"));
+                }
+                let start = *at + HEADER_BYTES;
+                if self.buffer.len() >= start + length {
+                    *at = start + length;
+                    return Ok(start..*at);
+                }
+            }
+            self.receive()?;
+        }
+    }
+
+    fn send_command(&mut self, request: &[u8]) -> io::Result<()> {
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&(request.len() as u32).to_le_bytes()[..3]);
+        self.buffer.push(0);
+        if request.len() <= SHORT_BYTES {
+            self.buffer.extend_from_slice(request);
+            return self.send_parts(&mut [&self.buffer]);
+        }
+        self.send_parts(&mut [&self.buffer, request])
     }
 
     fn reply(&mut self) -> mysql::Result<Reply> {
@@ -191,7 +270,7 @@ impl Wire {
     }
 
     fn receive(&mut self) -> io::Result<()> {
-        let mut bytes = [0; 1024];
+        let mut bytes = [0; 4096];
         loop {
             match recv(self.socket.fd(), &mut bytes[..], RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "server disconnected")),
@@ -212,8 +291,13 @@ impl Wire {
     }
 }
 
+/// An EOF packet: which ends the columns, and the rows.
+fn is_end(body: &[u8]) -> bool {
+    body.len() == 5 && body[0] == 0xfe
+}
+
 fn unexpected() -> Error {
-    Error::IoError(io::Error::new(io::ErrorKind::InvalidData, "the server's answer is none that INSERT has"))
+    Error::IoError(io::Error::new(io::ErrorKind::InvalidData, "the server's answer is none that the statement has"))
 }
 
 /// An OK packet behind its first byte: rows, last id, status, warnings.
@@ -225,7 +309,7 @@ fn answer(mut body: &[u8]) -> Option<Answer> {
 }
 
 /// A length-encoded integer.
-fn number(body: &mut &[u8]) -> Option<u64> {
+pub(super) fn number(body: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = body.split_first()?;
     let bytes = match first {
         0..=0xfa => {
@@ -258,6 +342,8 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
+
+    use crate::rows::Value;
 
     /// A wire, and the server's end of it.
     fn pair() -> (Wire, UnixStream) {
@@ -344,6 +430,44 @@ mod tests {
         server.read_exact(&mut rest).unwrap();
         drop(wire);
         assert_eq!(server.read_to_end(&mut Vec::new()).unwrap(), 0, "no row was sent");
+    }
+
+    /// What the wire makes of a server that answers with `answer` to a request of one byte, all at once or byte by byte.
+    fn executed(answer: &[u8], columns: &mut Vec<Coding>, rows: &mut Rows, at_once: bool) -> mysql::Result<Answer> {
+        let (mut wire, mut server) = pair();
+        let answer = answer.to_vec();
+        let other_end = std::thread::spawn(move || {
+            server.read_exact(&mut [0; 5]).unwrap();
+            let portion = if at_once { answer.len() } else { 1 };
+            answer.chunks(portion.max(1)).for_each(|part| server.write_all(part).unwrap());
+        });
+        let answer = wire.execute(&[0x17], columns, rows);
+        other_end.join().unwrap();
+        answer
+    }
+
+    #[test]
+    fn rows_of_a_prepared_statement_are_taken_and_columns_are_remembered() {
+        let end = packet(&[0xfe, 0, 0, 2, 0]);
+        let column = packet(&[&[0; 6][..], &[12, 63, 0, 11, 0, 0, 0, 3, 32, 0, 0, 0, 0]].concat());
+        let row = |number: u8| packet(&[0, 0, number, 0, 0, 0]);
+        let told = [packet(&[1]), column, end.clone(), row(5), row(6), end.clone()].concat();
+        let (mut columns, mut rows) = (Vec::new(), Rows::default());
+        for at_once in [true, false] {
+            executed(&told, &mut columns, &mut rows, at_once).unwrap();
+            assert_eq!(rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), [Value::UInt(5), Value::UInt(6)]);
+        }
+        let untold = [packet(&[1, 0]), end.clone(), row(7), end.clone()].concat();
+        executed(&untold, &mut columns, &mut rows, true).unwrap();
+        assert_eq!(rows.first().unwrap(), [Value::UInt(7)]);
+        let changed = packet(&[0, 3, 0, 2, 0, 0, 0]);
+        assert_eq!(executed(&changed, &mut columns, &mut rows, true).unwrap().affected_rows, 3);
+        assert!(rows.is_empty());
+        // Columns that were never told, an answer that goes on behind its end, and one that is refused on its way.
+        assert!(executed(&untold, &mut Vec::new(), &mut rows, true).is_err());
+        assert!(executed(&[untold.clone(), end].concat(), &mut columns, &mut rows, true).is_err());
+        let refused = [&untold[..untold.len() - 9], &packet(b"\xff\xbd\x04#40001Deadlock found")].concat();
+        assert!(matches!(executed(&refused, &mut columns, &mut rows, true), Err(Error::MySqlError(_))));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Wanted {
     pub plugins: Vec<String>,
     /// Variables to set.
     pub variables: Vec<(String, String)>,
-    /// Loading connections.
+    /// Connections beside the one for control.
     pub connections: u32,
 }
 
@@ -27,7 +27,7 @@ impl Wanted {
             Library::Load(plugin) => vec![plugin],
             Library::NotNeeded | Library::Missing(_) => Vec::new(),
         };
-        Self { plugins, variables: cell.variables(), connections: cell.connections }
+        Self { plugins, variables: cell.variables(), connections: cell.sessions() }
     }
 
     /// Whether a server started with this serves `other` for a trial, which uses one connection.

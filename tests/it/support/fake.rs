@@ -347,6 +347,7 @@ impl FakeRun {
                         connections: self.connections,
                         settings: Vec::new(),
                         cache_bytes: None,
+                        probe_connections: 0,
                     },
                     repeat,
                     sizes: self.sizes,
@@ -393,6 +394,7 @@ impl FakeRun {
             run_id: "fake".into(),
             started: Duration::ZERO,
             past: None,
+            left_out: std::collections::BTreeMap::new(),
         };
         let summary = runner.execute();
         FakeResult { summary, seen, events: events.0 }
@@ -409,6 +411,7 @@ impl Reporter for Events {
             Event::Note(text) => format!("note {text}"),
             Event::CurveStarted { .. } => "curve started".into(),
             Event::Batch { sample, .. } => format!("batch {}", sample.batch),
+            Event::Probe { line } => format!("probe {}", line.probe),
             Event::CurveEnded { .. } => "curve ended".into(),
             Event::Finished { .. } => "finished".into(),
         });

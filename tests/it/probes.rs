@@ -1,0 +1,326 @@
+//! Probes between batches: every one of them on every engine, the table as it was afterwards, also after kills.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use rowcliff::error::exit;
+use rowcliff::record::probe::read_probes;
+use rowcliff::record::{Outcome, ProbeLine};
+
+use crate::support::servers::{Family, OwnServer, connect, shared, target};
+use crate::support::{record, rowcliff, run, samples, stderr, text};
+
+const ALL: &str = "select-pk,select-secondary,range-pk,handler-pk,update-pk,update-secondary,insert,mixed,oltp";
+
+fn probes(directory: &Path) -> Vec<ProbeLine> {
+    let read = read_probes(directory).unwrap();
+    assert_eq!(read.problems, []);
+    read.lines
+}
+
+/// A run that has to end well.
+fn finished(home: &Path, words: &[&str]) -> PathBuf {
+    let output = run(home, &[&["run", "--keep", "--quiet", "--out"], words].concat());
+    assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    home.join(words[0])
+}
+
+fn words_of(lines: &[ProbeLine], curve: &str) -> BTreeSet<String> {
+    lines.iter().filter(|line| line.curve == curve).map(|line| line.probe.clone()).collect()
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Every row of a table of SQLite.
+fn sqlite_rows(directory: &Path, number: usize) -> Vec<String> {
+    let database = rusqlite::Connection::open(directory.join(format!("curve-{number}.sqlite"))).unwrap();
+    let table = record(directory).curves[number - 1].table.clone().unwrap();
+    let columns: Vec<String> = database
+        .prepare(&format!("SELECT * FROM \"{table}\""))
+        .unwrap()
+        .column_names()
+        .map(|name| format!("quote(\"{name}\")"))
+        .collect();
+    let mut rows: Vec<String> = database
+        .prepare(&format!("SELECT {} FROM \"{table}\"", columns.join("||','||")))
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn sqlite_is_as_it_was_after_every_probe() {
+    let home = tempfile::tempdir().unwrap();
+    let load = ["--rows", "20k", "--batch-rows", "2k"];
+    let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
+    #[rustfmt::skip]
+    let asked = ["--probe", ALL, "--probe-every", "4", "--probe-iterations", "2", "--probe-ops", "50", "--probe-warmup"];
+    let probed = finished(home.path(), &[&["probed"], &load[..], &asked].concat());
+    for number in [1, 2] {
+        assert_eq!(sqlite_rows(&probed, number), sqlite_rows(&plain, number), "curve {number}");
+    }
+    let (lines, record) = (probes(&probed), record(&probed));
+    let [autoinc, uuid] = [&record.curves[0], &record.curves[1]];
+    assert_eq!(autoinc.probes_left_out.keys().collect::<Vec<_>>(), ["handler-pk"]);
+    assert_eq!(words_of(&lines, &autoinc.curve).len(), 8);
+    let reasons: Vec<&str> = uuid.probes_left_out.keys().map(String::as_str).collect();
+    assert_eq!(reasons, ["handler-pk", "select-secondary", "update-secondary"]);
+    assert!(uuid.probes_left_out["select-secondary"].contains("no secondary index"));
+    // After batches 4, 8 and 10, twice each.
+    assert_eq!(lines.len(), 3 * 2 * (8 + 6));
+    for line in &lines {
+        assert_eq!((line.ops, line.connections, line.errors), (50, 1, 0), "{line:?}");
+        assert_eq!(line.table_rows, line.batch * 2000);
+        assert!(matches!(line.batch, 4 | 8 | 10) && matches!(line.iteration, 1 | 2));
+        assert!(line.p50_us <= line.p99_us && line.p99_us <= line.max_us.map(|max| max.max(line.p99_us.unwrap())));
+        let rate = line.ops_per_sec.unwrap();
+        assert!((rate * line.seconds / 50.0 - 1.0).abs() < 1e-3, "{line:?}");
+    }
+    for sample in samples(&probed) {
+        assert_eq!(sample.has_note("after-probe"), matches!(sample.batch, 5 | 9), "batch {}", sample.batch);
+    }
+}
+
+#[test]
+fn rows_of_another_making_fail_a_probe_and_with_it_the_curve() {
+    let home = tempfile::tempdir().unwrap();
+    // A database that changes what it was given: the count at the end of a batch is right, and values are not.
+    std::fs::write(
+        home.path().join("t.sql"),
+        "CREATE TABLE {table} (id INTEGER PRIMARY KEY, v TEXT NOT NULL, n INTEGER NOT NULL UNIQUE);\n\
+         CREATE TRIGGER {table}_wrong AFTER INSERT ON {table} BEGIN UPDATE {table} SET v = 'other' WHERE id = NEW.id AND id > 1000; END;\n",
+    )
+    .unwrap();
+    #[rustfmt::skip]
+    let words = [
+        "run", "--out", "r", "--quiet", "--schema", "t.sql", "--key", "autoinc", "--rows", "2k", "--batch-rows", "1k",
+        "--probe", "select-pk", "--probe-every", "2", "--probe-ops", "100",
+    ];
+    let output = run(home.path(), &words);
+    if stderr(&output).contains("TRIGGER") {
+        panic!("{}", text(&output));
+    }
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+    let Outcome::Failed { message, .. } = &record(&home.path().join("r")).curves[0].outcome else {
+        panic!("{}", text(&output))
+    };
+    assert!(message.contains("select-pk read something wrong") && message.contains("v was sent as"), "{message}");
+}
+
+/// The checksum of the table of each curve, by engine and key.
+fn checksums(socket: &Path, directory: &Path) -> Vec<(String, u64, u64)> {
+    let mut conn = connect(socket);
+    let mut found = Vec::new();
+    for curve in record(directory).curves {
+        let Some(table) = curve.table else { continue };
+        let (_, sum): (String, u64) = conn.query_first(format!("CHECKSUM TABLE {table}")).unwrap().unwrap();
+        let rows: u64 = conn.query_first(format!("SELECT COUNT(*) FROM {table}")).unwrap().unwrap();
+        conn.query_drop(format!("DROP TABLE {table}")).unwrap();
+        found.push((format!("{} {}", curve.engine, curve.key), rows, sum));
+    }
+    found
+}
+
+/// Every engine, one loading connection so that ids are the same in both runs, and several that probe.
+fn engines(family: Family, list: &str) {
+    let Some(socket) = shared(family) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = target(&socket);
+    #[rustfmt::skip]
+    let load = [
+        "--target", &target, "--engine", list, "--rows", "4k", "--batch-rows", "1k", "--connections", "1",
+    ];
+    let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
+    #[rustfmt::skip]
+    let asked = ["--probe", ALL, "--probe-at", "1k,3k", "--probe-connections", "1,4", "--probe-ops", "40", "--probe-keys", "fresh"];
+    let probed = finished(home.path(), &[&["probed"], &load[..], &asked].concat());
+    let record = record(&probed);
+    let lines = probes(&probed);
+    for curve in &record.curves {
+        assert_eq!(curve.outcome, Outcome::Completed, "{}", curve.curve);
+        let mut expected = set(&ALL.split(',').collect::<Vec<_>>());
+        let is_uuid = curve.key != "autoinc";
+        let gone: &[&str] = match curve.engine.as_str() {
+            "innodb" => &[],
+            "rocksdb" => &["handler-pk"],
+            "memory" => &["range-pk", "oltp"],
+            "archive" => {
+                &["select-secondary", "handler-pk", "update-pk", "update-secondary", "insert", "mixed", "oltp"]
+            }
+            "blackhole" => &ALL.split(',').collect::<Vec<_>>()[..],
+            _ => &["oltp"],
+        };
+        for word in gone.iter().chain(if is_uuid { &["select-secondary", "update-secondary"][..] } else { &[] }) {
+            expected.remove(*word);
+        }
+        let found = words_of(&lines, &curve.curve);
+        assert_eq!(found, expected, "{}: {:?}", curve.curve, curve.probes_left_out);
+        for line in lines.iter().filter(|line| line.curve == curve.curve) {
+            assert_eq!(line.ops, 40, "{line:?}");
+            assert!(matches!(line.batch, 1 | 3), "{line:?}");
+        }
+    }
+    assert_eq!(checksums(&socket, &probed), checksums(&socket, &plain));
+}
+
+#[test]
+fn every_engine_of_mariadb_is_as_it_was() {
+    engines(Family::MariaDb, "innodb,myisam,aria,memory,rocksdb");
+}
+
+#[test]
+fn every_engine_of_mysql_is_as_it_was() {
+    engines(Family::MySql, "innodb,myisam,memory");
+}
+
+#[test]
+fn probes_over_tcp_ask_the_same() {
+    // Past the driver goes what travels over a Unix socket; here the driver asks.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let options = [&format!("--port={port}")[..], "--bind-address=127.0.0.1"];
+    let Some(_server) = OwnServer::start(Family::MariaDb, &options) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = format!("mysql://root@127.0.0.1:{port}/test");
+    #[rustfmt::skip]
+    let words = [
+        "r", "--target", &target, "--ssl-mode", "disabled", "--rows", "4k", "--batch-rows", "2k", "--probe", ALL, "--probe-every", "1", "--probe-ops", "40",
+    ];
+    let directory = finished(home.path(), &words);
+    assert_eq!(probes(&directory).len(), 2 * (9 + 7));
+}
+
+#[test]
+fn the_most_connections_are_those_of_load_or_probe_and_one() {
+    let Some(server) = OwnServer::start(Family::MariaDb, &["--max-connections=30"]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = server.target();
+    #[rustfmt::skip]
+    let words = [
+        "--target", &target, "--key", "uuid4", "--rows", "2k", "--batch-rows", "1k", "--connections", "3",
+        "--probe", "select-pk,mixed", "--probe-every", "1", "--probe-connections", "1,12", "--probe-ops", "48",
+    ];
+    let directory = finished(home.path(), &[&["r"], &words[..]].concat());
+    let used: (String, u64) =
+        server.connect().query_first("SHOW GLOBAL STATUS LIKE 'Max_used_connections'").unwrap().unwrap();
+    assert!(used.1 <= 13 + 1, "{} connections (one is this test's)", used.1);
+    assert_eq!(probes(&directory).iter().map(|line| line.connections).collect::<BTreeSet<_>>(), [1, 12].into());
+    let refused =
+        run(home.path(), &[&["run", "--out", "s", "--quiet"], &words[..], &["--probe-connections", "200"]].concat());
+    assert_eq!(refused.status.code(), Some(i32::from(exit::FAILED)));
+    assert!(text(&refused).contains("--probe-connections"), "{}", text(&refused));
+}
+
+/// A run whose probes change the table is killed in the middle of them and gone on with.
+fn killed(family: Family, key: &str, probe: &str) {
+    let Some(server) = OwnServer::start(family, &["--innodb-flush-log-at-trx-commit=2"]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = server.target();
+    #[rustfmt::skip]
+    let load = ["--target", &target, "--key", key, "--rows", "6k", "--batch-rows", "2k", "--connections", "1"];
+    let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
+    #[rustfmt::skip]
+    let asked = ["--probe", probe, "--probe-every", "1", "--probe-ops", "6000", "--probe-iterations", "3", "--probe-connections", "3"];
+    let mut child = rowcliff(home.path())
+        .args([&["run", "--keep", "--quiet", "--out", "r"], &load[..], &asked].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let directory = home.path().join("r");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let begun =
+        |path: &Path| std::fs::read_to_string(path.join("journal")).is_ok_and(|text| text.contains("\"probe\""));
+    while !begun(&directory) {
+        assert!(Instant::now() < deadline && child.try_wait().unwrap().is_none(), "no probe began");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_millis(60));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = run(home.path(), &["resume", "r"]);
+    assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    assert!(stderr(&output).contains("is put back"), "{}", text(&output));
+    // Each iteration once, after each batch.
+    let lines: Vec<(u64, u32)> = probes(&directory).iter().map(|line| (line.batch, line.iteration)).collect();
+    assert_eq!(lines, (1..=3).flat_map(|batch| (1..=3).map(move |iteration| (batch, iteration))).collect::<Vec<_>>());
+    let ids = |mut sums: Vec<(String, u64, u64)>| {
+        if key == "autoinc" && probe != "oltp" && probe != "update-pk" {
+            // Ids that inserted rows had are not given again, so only the number of rows is the same.
+            sums.iter_mut().for_each(|sum| sum.2 = 0);
+        }
+        sums
+    };
+    assert_eq!(ids(checksums(&server.socket, &directory)), ids(checksums(&server.socket, &plain)), "{key} {probe}");
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_probe_leaves_nothing_behind() {
+    killed(Family::MariaDb, "autoinc", "oltp");
+    killed(Family::MariaDb, "uuid4", "mixed");
+    killed(Family::MariaDb, "uuid4", "update-pk");
+    killed(Family::MySql, "uuid4", "oltp");
+    killed(Family::MariaDb, "autoinc", "insert");
+}
+
+#[test]
+fn a_time_ends_an_iteration_and_an_interrupt_ends_the_run() {
+    let home = tempfile::tempdir().unwrap();
+    #[rustfmt::skip]
+    let words = [
+        "r", "--key", "uuid4", "--rows", "2k", "--batch-rows", "1k", "--probe", "select-pk", "--probe-at", "2k",
+        "--probe-seconds", "0.2s",
+    ];
+    let directory = finished(home.path(), &words);
+    let lines = probes(&directory);
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].has_note("timed") && lines[0].seconds >= 0.2 && lines[0].ops > 100, "{:?}", lines[0]);
+
+    let mut long = words.to_vec();
+    (long[0], *long.last_mut().unwrap()) = ("s", "1h");
+    let child = rowcliff(home.path())
+        .args([&["run", "--quiet", "--out"], &long[..]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while samples_so_far(&home.path().join("s")) < 2 {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let asked = Instant::now();
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = { child }.wait().unwrap();
+    assert_eq!(status.code(), Some(i32::from(exit::INTERRUPTED)));
+    assert!(asked.elapsed() < Duration::from_secs(10));
+}
+
+fn samples_so_far(directory: &Path) -> usize {
+    std::fs::read_to_string(directory.join("batches.csv")).map_or(0, |text| text.lines().count().saturating_sub(1))
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    for (words, expected) in [
+        (&["--probe", "select-pq"][..], "select-secondary"),
+        (&["--probe-every", "2"], "--probe"),
+        (&["--probe", "oltp", "--probe-every", "2", "--probe-at", "1M"], "--probe-at"),
+        (&["--probe", "oltp", "--probe-ops", "0"], "--probe-ops"),
+    ] {
+        let output = run(home.path(), &[&["run", "--rows", "1k"], words].concat());
+        assert_eq!(output.status.code(), Some(i32::from(exit::USAGE)), "{words:?}: {}", text(&output));
+        assert!(stderr(&output).contains(expected), "{words:?}: {}", text(&output));
+    }
+}
