@@ -140,7 +140,7 @@ pub struct RunArgs {
     #[arg(long, requires = "scale")]
     pub scale_cache: bool,
 
-    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
+    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve; by path, or by name in PATH), mysql://USER@HOST:PORT/DB or
     /// mysql://USER@localhost/DB?socket=PATH. Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,

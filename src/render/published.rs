@@ -71,10 +71,9 @@ impl PublishedComparison {
             ("avg", Align::Right),
             ("run", Align::Left),
             ("table rows", Align::Right),
-            ("ops", Align::Right),
             ("/s", Align::Right),
             ("avg", Align::Right),
-            ("run / published", Align::Right),
+            ("ratio", Align::Right),
         ]);
         for beside in &self.beside {
             let line = &self.lines[beside.published];
@@ -89,7 +88,6 @@ impl PublishedComparison {
                 seconds(line.seconds_avg),
                 beside.curve.clone(),
                 human_rows(beside.table_rows),
-                count(beside.ops),
                 human_rate(beside.per_second),
                 seconds(beside.seconds_avg),
                 beside.ratio.map_or_else(|| "-".into(), significant),
@@ -105,7 +103,7 @@ impl PublishedComparison {
         }
         out.push_str(&paragraph(
             "/s: operations (transactions, rows inserted by a load) per second, for published seconds their operations divided by them; \
-             avg: mean seconds of an iteration, which compares where the operations are the same; a load of the run is at its median batch.",
+             avg: mean seconds of an iteration, which compares where the operations are the same; a load of the run is at its median batch; ratio: the run's /s as a multiple of the published.",
             "",
         ));
         out.push_str(&paragraph(&format!("WARNING: {}", self.warning()), ""));
@@ -255,7 +253,7 @@ mod tests {
         let text = comparison().text();
         let row = text.lines().find(|line| line.starts_with("mixed")).unwrap();
         let words: Vec<&str> = row.split_whitespace().collect();
-        let expected = "mixed 1 1k soliddb cache_size=256M 2.00k 0.500 s innodb autoinc 100 1k 4.00k 0.250 s 2.00";
+        let expected = "mixed 1 1k soliddb cache_size=256M 2.00k 0.500 s innodb autoinc 100 4.00k 0.250 s 2.00";
         assert_eq!(words.join(" "), expected);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [

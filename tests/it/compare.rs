@@ -215,7 +215,7 @@ fn published_probes_stand_beside_those_of_a_run() {
     assert_eq!(rows.len(), 8, "{}", text(&output));
     let first: Vec<&str> = rows[0].split_whitespace().collect();
     // 1000 queries in 0.364 s; here 2000 in 1.5 s.
-    let expected = "mixed 1 1k soliddb cache_size=256M 2.75k 0.364 s sqlite autoinc 4k 1k 1.33k 0.750 s 0.485";
+    let expected = "mixed 1 1k soliddb cache_size=256M 2.75k 0.364 s sqlite autoinc 4k 1.33k 0.750 s 0.485";
     assert_eq!(first.join(" "), expected);
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
