@@ -170,6 +170,9 @@ fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
         human_rows(rows),
         human_bytes(disk),
     ));
+    if let Some(probe) = plan.probe.as_ref().filter(|_| !runnable.is_empty()) {
+        text.push_str(&format!("probes: {}\n", probe.describe()));
+    }
     let existing =
         here.ancestors().find(|path| path.exists() && !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Some(free) = environment::free_bytes(existing) {

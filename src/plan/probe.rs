@@ -6,6 +6,7 @@ use super::Sizes;
 use crate::cli::probe::{ProbeArgs, ProbeKeys};
 use crate::error::Error;
 use crate::probe::ProbeKind;
+use crate::units::{human_rows, human_seconds};
 
 /// Operations of an iteration when nothing is said of them.
 const DEFAULT_OPS: u64 = 1000;
@@ -101,6 +102,28 @@ impl ProbePlan {
             }
     }
 
+    /// What will be run, in words.
+    pub fn describe(&self) -> String {
+        let probes: Vec<&str> = self.probes.iter().map(|kind| kind.word()).collect();
+        let rows = |list: &[u64]| list.iter().map(|&rows| human_rows(rows)).collect::<Vec<_>>().join(", ");
+        let when = match &self.when {
+            ProbeWhen::Every(1) => "after every batch".to_owned(),
+            ProbeWhen::Every(batches) => format!("after every {batches} batches and the last"),
+            ProbeWhen::Tenths => "ten times in a curve".to_owned(),
+            ProbeWhen::At(sizes) => format!("at {} rows", rows(sizes)),
+        };
+        let connections: Vec<String> = self.connections.iter().map(ToString::to_string).collect();
+        let over = match connections.as_slice() {
+            [] => "the loading connections".to_owned(),
+            list => format!("{} connections", list.join(", ")),
+        };
+        let limited: Vec<u64> = self.ops.iter().copied().flatten().collect();
+        let ops = if limited.is_empty() { String::new() } else { format!(" of {} operations", rows(&limited)) };
+        let seconds = self.seconds.map_or_else(String::new, |limit| format!(", each at most {}", human_seconds(limit)));
+        let iterations = if self.iterations == 1 { "iteration" } else { "iterations" };
+        format!("{} {when}, over {over}, {} {iterations}{ops}{seconds}", probes.join(", "), self.iterations)
+    }
+
     /// The numbers of connections of a curve that is loaded over `loading`.
     pub fn connections(&self, loading: u32, several: bool) -> Vec<u32> {
         match (self.connections.as_slice(), several) {
@@ -130,6 +153,27 @@ mod tests {
 
     fn batches(when: ProbeWhen, sizes: Sizes) -> Vec<u64> {
         (0..=sizes.batches()).filter(|&batch| plan(when.clone()).runs_after(batch, sizes)).collect()
+    }
+
+    #[test]
+    fn a_plan_is_told_in_words() {
+        let one = plan(ProbeWhen::Tenths);
+        assert_eq!(
+            one.describe(),
+            "select-pk ten times in a curve, over the loading connections, 1 iteration of 1,000 operations"
+        );
+        let more = ProbePlan {
+            probes: vec![ProbeKind::Mixed, ProbeKind::Oltp],
+            connections: vec![1, 16],
+            iterations: 10,
+            ops: vec![None],
+            seconds: Some(5.0),
+            ..plan(ProbeWhen::At(vec![1_000_000, 10_000_000]))
+        };
+        assert_eq!(
+            more.describe(),
+            "mixed, oltp at 1M, 10M rows, over 1, 16 connections, 10 iterations, each at most 5.00 s"
+        );
     }
 
     #[test]

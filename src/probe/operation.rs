@@ -83,8 +83,8 @@ impl Operation {
         for text in &texts {
             match session.prepare(text) {
                 Ok(statement) => operation.statements.push(statement),
-                // 1295: MySQL makes no HANDLER ready.
-                Err(refused) if kind == ProbeKind::HandlerPk && refused.code == Some(1295) => operation.by_text = true,
+                // MySQL makes no HANDLER ready (1295, 6413): then it is asked by its text.
+                Err(refused) if kind == ProbeKind::HandlerPk && refused.code.is_some() => operation.by_text = true,
                 Err(refused) => return Err(refused),
             }
         }

@@ -15,7 +15,7 @@ use crate::target::{Failure, FailureKind, Rows, Session};
 /// How often an operation is done again that a deadlock or a lock wait ended.
 const MAX_RETRIES: u32 = 20;
 /// Rows that are put back in one transaction.
-const PUT_BACK_AT_ONCE: u64 = 200;
+const PUT_BACK_AT_ONCE: usize = 200;
 
 /// What ends an iteration.
 #[derive(Debug, Clone, Copy)]
@@ -357,24 +357,28 @@ pub fn put_back_all(
     in_transactions: bool,
     watch: &mut dyn FnMut(u64) -> Watch,
 ) -> Result<bool, Failure> {
-    let workers = crew.len().max(1) as u64;
-    let rows = shared.changes.length().unwrap_or(0);
+    let workers = crew.len().max(1);
+    // Each row once and in order, so that no two connections want the same one.
+    let mut rows: Vec<(u64, u64)> =
+        (0..shared.changes.length().unwrap_or(0)).map(|index| (shared.changes.row(index), index)).collect();
+    rows.sort_unstable();
+    rows.dedup_by_key(|(row, _)| *row);
+    let indexes: Arc<Vec<u64>> = Arc::new(rows.into_iter().map(|(_, index)| index).collect());
     let abort = Arc::new(AtomicBool::new(false));
     let done = Arc::new(AtomicU64::new(0));
-    let job = |worker: u64| -> Job<Result<(), Failure>> {
+    let job = |worker: usize| -> Job<Result<(), Failure>> {
         let shared = Arc::clone(shared);
-        let (abort, done) = (Arc::clone(&abort), Arc::clone(&done));
+        let (abort, done, indexes) = (Arc::clone(&abort), Arc::clone(&done), Arc::clone(&indexes));
         Box::new(move |session| {
             let mut restore = Restore::prepare(session, &shared.table, kind)?;
-            // Neighbours in the pool go to one connection: two of them seldom want the same row.
-            let own = rows * worker / workers..rows * (worker + 1) / workers;
-            for part in crate::rows::split_range(own, PUT_BACK_AT_ONCE) {
+            let own = &indexes[indexes.len() * worker / workers..indexes.len() * (worker + 1) / workers];
+            for part in own.chunks(PUT_BACK_AT_ONCE) {
                 if abort.load(Ordering::Relaxed) {
                     break;
                 }
                 let mut again = 0;
                 loop {
-                    match put_back(session, &mut restore, &shared, part.clone(), in_transactions) {
+                    match put_back(session, &mut restore, &shared, part, in_transactions) {
                         Err(failure) if failure.kind == FailureKind::Retry && again < MAX_RETRIES => {
                             session.rollback()?;
                             again += 1;
@@ -382,7 +386,7 @@ pub fn put_back_all(
                         other => break other?,
                     }
                 }
-                done.fetch_add(part.end - part.start, Ordering::Relaxed);
+                done.fetch_add(part.len() as u64, Ordering::Relaxed);
             }
             session.forget()
         })
@@ -396,13 +400,13 @@ fn put_back(
     session: &mut dyn Session,
     restore: &mut Restore,
     shared: &Shared,
-    rows: std::ops::Range<u64>,
+    indexes: &[u64],
     in_transaction: bool,
 ) -> Result<(), Failure> {
     if in_transaction {
         session.begin()?;
     }
-    for index in rows {
+    for &index in indexes {
         restore.row(session, shared, index)?;
     }
     if in_transaction { session.commit() } else { Ok(()) }
