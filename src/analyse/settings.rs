@@ -126,7 +126,7 @@ impl Settings {
             serde_json::Value::String(text) => Some(text.clone()),
             other => Some(other.to_string()),
         };
-        for name in ["seed", "index_order", "payload_bytes", "uuid_rate"] {
+        for name in ["seed", "index_order", "payload_bytes", "uuid_rate", "scale"] {
             self.add_some(&name.replace('_', " "), plain(&run.plan[name]));
         }
         self.add_some("skip binlog", plain(&run.plan["care"]["skip_binlog"]));

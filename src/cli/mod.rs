@@ -131,7 +131,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "I/N", value_parser = ShardWord::parse)]
     pub shard: Option<ShardWord>,
 
-    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
+    /// Run the plan small (0.001) or large: multiplies rows, batch rows, and operations and table sizes of probes, each at least 1,
+    /// and nothing else
+    #[arg(long, value_name = "F", value_parser = parse_factor, allow_negative_numbers = true)]
+    pub scale: Option<f64>,
+
+    /// Multiply the --cache too
+    #[arg(long, requires = "scale")]
+    pub scale_cache: bool,
+
+    /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve; by path, or by name in PATH), mysql://USER@HOST:PORT/DB or
     /// mysql://USER@localhost/DB?socket=PATH. Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,
@@ -152,7 +161,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
     pub cache: Option<u64>,
 
-    /// A server variable (SQLite: a pragma) and the values to compare, as in innodb_buffer_pool_size=64M,1G. Repeatable
+    /// A server variable (SQLite: a pragma) and the values to compare, as in innodb_buffer_pool_size=64M,1G; as-is leaves it alone. Repeatable
     #[arg(long, value_name = "NAME=LIST")]
     pub vary: Vec<String>,
 
@@ -216,8 +225,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "RATE", value_parser = units::parse_rows, default_value = "60000", allow_negative_numbers = true)]
     pub uuid_rate: u64,
 
-    /// A CREATE TABLE template to use instead of the two tables
-    #[arg(long, value_name = "FILE")]
+    /// Another table than the two: a file with a CREATE TABLE template, or slap (what mysqlslap makes) or sbtest (what sysbench's
+    /// OLTP test makes). A file of such a name is meant with ./slap
+    #[arg(long, value_name = "FILE|NAME")]
     pub schema: Option<PathBuf>,
 
     /// Length of text and binary values in a table of your own
@@ -531,6 +541,15 @@ fn parse_positive(text: &str) -> Result<f64, String> {
             Ok(number) => Ok(number as f64),
             Err(_) => Err(format!("{text:?} is not a number; write it as 5000, 5k or 1.5")),
         },
+    }
+}
+
+/// A factor: a plain number, since 1k times as much is a slip.
+fn parse_factor(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        Ok(_) => Err("must be more than 0".into()),
+        Err(_) => Err(format!("{text:?} is not a number; write it as 0.001 or 2")),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::units;
 /// The options of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The run, or CSV file of another program, that the other is measured against
+    /// The run, CSV file of another program, or file of published figures (plots/published/), that the other is measured against
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
 

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod engines;
 pub mod forecast;
 pub mod plot;
+pub mod published;
 pub mod refresh;
 pub mod report;
 pub mod restore;

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, Parser};
 use toml::de::{DeTable, DeValue};
@@ -16,8 +17,20 @@ use crate::cli::{Cli, Command, RunArgs, Said, SaidOption};
 use crate::error::Error;
 
 /// Options of `run` that belong to one invocation, to its machine or to the person who starts it, and not to a plan.
-pub const NOT_IN_A_PLAN: &[&str] =
-    &["plan", "shard", "out", "continue", "plots-every", "progress", "quiet", "password-file", "ask-password", "help"];
+pub const NOT_IN_A_PLAN: &[&str] = &[
+    "plan",
+    "shard",
+    "scale",
+    "scale-cache",
+    "out",
+    "continue",
+    "plots-every",
+    "progress",
+    "quiet",
+    "password-file",
+    "ask-password",
+    "help",
+];
 
 const NEXT: &str = "the keys of a plan file are the options of `rowcliff run --help`, without their dashes";
 
@@ -185,9 +198,12 @@ impl PlanFile<'_> {
                 words_of(option, value.get_ref()).map_err(|cause| self.error(at, format!("{name}: {cause}")))?;
             // Alone, so that what clap says of it is known to be about this line.
             let alone = ["rowcliff", "run"].into_iter().map(str::to_owned).chain(words.iter().cloned());
-            Cli::command()
-                .try_get_matches_from(alone)
-                .map_err(|error| self.error(at, format!("{name}: {}", first_paragraph(&error))))?;
+            match Cli::command().try_get_matches_from(alone) {
+                // What it wants beside it may stand in another line, or be typed.
+                Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
+                Err(error) => return Err(self.error(at, format!("{name}: {}", first_paragraph(&error)))),
+                Ok(_) => {}
+            }
             options.push(FromFile { name: name.to_owned(), line: self.line(at), words });
         }
         // A switch that is off is the same as none: it contradicts nothing.
@@ -266,5 +282,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
+#[cfg(test)]
+mod posts;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{
-    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, SchemaFile, Secret, Sizes, TargetSpec,
-    place, settings,
+    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, Scale, SchemaFile, Secret, Sizes,
+    TargetSpec, place, settings,
 };
 use crate::cli;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::key::Key;
 use crate::load::Method;
 use crate::rows::IndexOrder;
 use crate::run::stop::StopRules;
-use crate::schema::{Dialect, key_type};
+use crate::schema::{self, Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::reading::CounterChoice;
 use crate::units::grouped;
@@ -52,8 +52,13 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
     }
     let is_scratch = |target: &TargetSpec| matches!(target.place, Place::Scratch { .. });
     let scratch = settings::scratch(args, targets.iter().any(is_scratch))?;
-    let schema = args.schema.as_deref().map(read_schema).transpose()?;
-    let axes = Axes { keys, flushes, methods, variations: settings::variations(&args.vary)? };
+    let schema_file = args.schema.as_deref().map(read_schema).transpose()?;
+    let scale = Scale::of_args(args)?;
+    if let Some(scale) = scale {
+        notes.push(scale.note(args.cache));
+    }
+    let cache_bytes = scale.map_or(args.cache, |scale| scale.cache(args.cache));
+    let axes = Axes { keys, flushes, methods, variations: settings::variations(&args.vary)?, cache_bytes };
     let mut curves = Vec::new();
     for repeat in 1..=args.repeat {
         let mut seen = HashSet::new();
@@ -68,12 +73,16 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
                     }
                     let options: &[_] = if is_scratch(target) { &scratch.options } else { &[] };
                     settings::contradiction(&cell, options)?;
-                    let sizes = sizes(args, is_sqlite, &cell, &mut notes)?;
-                    let unable = unable(&cell, is_sqlite, schema.is_some());
+                    let sizes = sizes(args, scale, is_sqlite, &cell, &mut notes)?;
+                    let unable = unable(&cell, is_sqlite, schema_file.as_ref());
                     curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });
                 }
             }
         }
+    }
+    let mut probe = ProbePlan::of_args(&args.probe)?;
+    if let (Some(scale), Some(probe)) = (scale, &mut probe) {
+        scale.probes(probe, batch_rows(args, !has_server));
     }
     let plan = Plan {
         targets,
@@ -84,7 +93,7 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
             cli::IndexOrder::Ascending => IndexOrder::Ascending,
             cli::IndexOrder::Random => IndexOrder::Random,
         },
-        schema,
+        schema: schema_file,
         payload_bytes: args.payload_bytes,
         verify_rows: (!args.no_verify).then_some(args.verify_rows),
         window_bytes: args.window_bytes,
@@ -100,7 +109,9 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         strict: args.strict,
         control_batch: args.control_batch,
         fail_on_cliff: args.fail_on_cliff,
-        probe: ProbePlan::of_args(&args.probe)?,
+        probe,
+        scale: scale.map(Scale::factor),
+        scale_cache: scale.is_some_and(Scale::scales_cache),
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
         shard: None,
     };
@@ -129,6 +140,7 @@ struct Axes {
     flushes: Vec<Flush>,
     methods: Vec<Method>,
     variations: Vec<Vec<(String, String)>>,
+    cache_bytes: Option<u64>,
 }
 
 impl Axes {
@@ -155,7 +167,7 @@ impl Axes {
                             connections,
                             probe_connections: most_probe_connections(args, connections, entry),
                             settings: settings.clone(),
-                            cache_bytes: args.cache,
+                            cache_bytes: self.cache_bytes,
                         }));
                     }
                 }
@@ -281,8 +293,19 @@ fn curve_name(cell: &Cell, repeat: u32) -> String {
     name
 }
 
-fn sizes(args: &cli::RunArgs, is_sqlite: bool, cell: &Cell, notes: &mut Vec<String>) -> Result<Sizes, Error> {
-    let batch_rows = args.batch_rows.unwrap_or(if is_sqlite { 50_000 } else { 1_000_000 });
+/// Rows of a batch before they are scaled.
+fn batch_rows(args: &cli::RunArgs, is_sqlite: bool) -> u64 {
+    args.batch_rows.unwrap_or(if is_sqlite { 50_000 } else { 1_000_000 })
+}
+
+fn sizes(
+    args: &cli::RunArgs,
+    scale: Option<Scale>,
+    is_sqlite: bool,
+    cell: &Cell,
+    notes: &mut Vec<String>,
+) -> Result<Sizes, Error> {
+    let batch_rows = batch_rows(args, is_sqlite);
     let asked = match args.rows {
         Some(rows) => rows,
         None if is_sqlite => 1_000_000.max(batch_rows),
@@ -315,6 +338,14 @@ fn sizes(args: &cli::RunArgs, is_sqlite: bool, cell: &Cell, notes: &mut Vec<Stri
             ),
         );
     }
+    // The number of batches stays as it is.
+    let batches = rows / batch_rows;
+    let batch_rows = scale.map_or(batch_rows, |scale| scale.count(batch_rows));
+    let rows = batches.checked_mul(batch_rows).filter(|&rows| rows <= i64::MAX as u64).ok_or_else(|| {
+        let cause =
+            format!("{} batches of {} rows are too many for a 64-bit key", grouped(batches), grouped(batch_rows));
+        Error::usage("--scale", cause, "give a smaller factor")
+    })?;
     let default_statement = cell.method.default_statement_rows(batch_rows, cell.connections);
     let statement_rows = args.statement_rows.unwrap_or(default_statement).min(batch_rows);
     let default_commit = if is_sqlite { batch_rows } else { statement_rows };
@@ -340,10 +371,13 @@ fn say_once(notes: &mut Vec<String>, note: String) {
 }
 
 /// What no server could change.
-fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
+fn unable(cell: &Cell, is_sqlite: bool, schema: Option<&SchemaFile>) -> Option<String> {
     let engine = &cell.engine_entry;
-    if let Some(why) = engine.unable.as_ref().filter(|_| !own_schema) {
+    if let Some(why) = engine.unable.as_ref().filter(|_| schema.is_none()) {
         return Some(why.clone());
+    }
+    if let Some(table) = schema.filter(|schema| schema.is_named() && !cell.key.is_autoinc()) {
+        return Some(format!("the table {} has an AUTO_INCREMENT key of its own; give --key autoinc", table.path));
     }
     if !cell.key.is_autoinc() && !engine.can.uuid_keys {
         return Some(format!("{} takes no UUID key", engine.name));
@@ -368,8 +402,14 @@ fn unable(cell: &Cell, is_sqlite: bool, own_schema: bool) -> Option<String> {
 }
 
 fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {
+    if let Some(table) = path.to_str().and_then(schema::named) {
+        let sqlite_text = Some(table.sqlite.into());
+        return Ok(SchemaFile { path: table.name.into(), text: table.mysql.into(), sqlite_text });
+    }
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::file(path, error, "--schema takes a file with one CREATE TABLE statement for {table}")
+        let names = schema::NAMED.map(|table| table.name).join(" or ");
+        let next = format!("--schema takes a file with one CREATE TABLE statement for {{table}}, or {names}");
+        Error::file(path, error, next)
     })?;
-    Ok(SchemaFile { path: path.display().to_string(), text })
+    Ok(SchemaFile { path: path.display().to_string(), text, sqlite_text: None })
 }

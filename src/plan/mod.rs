@@ -8,6 +8,7 @@ pub mod option_file;
 pub mod place;
 pub mod print;
 pub mod probe;
+pub mod scale;
 pub mod settings;
 pub mod shard;
 
@@ -20,13 +21,14 @@ pub use login::{Login, Protection};
 pub use matrix::{Resolved, resolve};
 pub use place::{Place, Secret, ServerPlace, TargetSpec};
 pub use probe::{ProbePlan, ProbeWhen};
+pub use scale::Scale;
 pub use shard::Shard;
 
 use crate::cli::RunArgs;
 use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
-use crate::rows::IndexOrder;
+use crate::rows::{IndexOrder, TableKind};
 use crate::run::stop::StopRules;
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::reading::CounterChoice;
@@ -44,7 +46,7 @@ pub struct Plan {
     pub uuid_rate: u64,
     /// In which order the secondary index is filled.
     pub index_order: IndexOrder,
-    /// The user's own table.
+    /// Another table than rowcliff's two.
     pub schema: Option<SchemaFile>,
     /// Length of text values in the user's own table.
     pub payload_bytes: Option<u64>,
@@ -75,6 +77,12 @@ pub struct Plan {
     /// What is run between the batches.
     #[serde(default)]
     pub probe: Option<ProbePlan>,
+    /// By how much rows, batch rows and operations of probes were multiplied: they stand here as multiplied.
+    #[serde(default)]
+    pub scale: Option<f64>,
+    /// Whether the cache was multiplied too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scale_cache: bool,
     /// What the user allows on a server that is not ours.
     #[serde(default)]
     pub care: Care,
@@ -100,6 +108,22 @@ pub fn of_args(args: &RunArgs) -> Result<Resolved, Error> {
 }
 
 impl Plan {
+    /// The CREATE TABLE template of `--schema` in the words of a target.
+    pub fn schema_text(&self, target: usize) -> Option<&str> {
+        let schema = self.schema.as_ref()?;
+        let is_sqlite = matches!(self.targets.get(target)?.place, Place::Sqlite { .. });
+        Some(schema.sqlite_text.as_deref().filter(|_| is_sqlite).unwrap_or(&schema.text))
+    }
+
+    /// Whose values the rows have.
+    pub fn table_kind(&self) -> TableKind {
+        match &self.schema {
+            None => TableKind::Own,
+            Some(schema) if schema.is_named() => TableKind::Named,
+            Some(_) => TableKind::User,
+        }
+    }
+
     /// Whether other curves, here or in another part of the plan, have the same target: what they store must not meet.
     pub fn shares_target(&self, target: usize) -> bool {
         self.shard.is_some() || self.curves.iter().filter(|curve| curve.cell.target == target).count() > 1
@@ -126,13 +150,23 @@ pub struct ScratchPlan {
     pub directory: Option<PathBuf>,
 }
 
-/// A CREATE TABLE template of the user's.
+/// A CREATE TABLE template: the user's, or a table that comes with rowcliff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaFile {
-    /// Where it was read.
+    /// Where it was read, or the name of the table.
     pub path: String,
     /// Its text, so that a run can be repeated without the file.
     pub text: String,
+    /// The same table in SQLite's words, where it comes with rowcliff: a user's text is for one kind of database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sqlite_text: Option<String>,
+}
+
+impl SchemaFile {
+    /// Whether it comes with rowcliff.
+    pub fn is_named(&self) -> bool {
+        self.sqlite_text.is_some()
+    }
 }
 
 /// One repeat of one cell, with its sizes.
@@ -220,7 +254,7 @@ impl Cell {
         if let (Some(bytes), Some(cache)) = (self.cache_bytes, &self.engine_entry.cache) {
             wanted.push((cache.variable.clone(), cache.unit.value(bytes)));
         }
-        wanted.extend(self.settings.iter().cloned());
+        wanted.extend(self.settings.iter().filter(|(_, value)| value != settings::AS_IS).cloned());
         wanted
     }
 

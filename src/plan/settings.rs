@@ -36,6 +36,9 @@ const OWN: &[&str] = &[
     "rocksdb_wal_dir",
 ];
 
+/// The value of `--vary` that leaves a variable alone, so that a server which has no such variable runs that cell.
+pub const AS_IS: &str = "as-is";
+
 type Setting = (String, String);
 
 /// Every combination of the values of `--vary`; one empty combination without it.

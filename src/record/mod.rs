@@ -6,11 +6,13 @@
 pub mod detail;
 pub mod foreign;
 pub mod probe;
+pub mod published;
 pub mod run;
 pub mod sample;
 pub mod store;
 
 pub use detail::{CounterLine, SecondLine};
 pub use probe::ProbeLine;
+pub use published::PublishedLine;
 pub use run::{CurveRecord, Environment, Outcome, RunRecord, RunState, Verification};
 pub use sample::Sample;

@@ -42,6 +42,24 @@ pub struct RunRecord {
     pub curves: Vec<CurveRecord>,
 }
 
+impl RunRecord {
+    /// What a reader has to know of a run whose plan was scaled.
+    pub fn scale_note(&self) -> Option<String> {
+        let factor = self.plan["scale"].as_f64()?;
+        Some(scale_note(factor, self.plan["scale_cache"].as_bool().unwrap_or(false)))
+    }
+}
+
+/// What was multiplied by `--scale`, in words.
+pub fn scale_note(factor: f64, cache: bool) -> String {
+    let what = if cache {
+        "rows, batch rows, probe operations and the cache"
+    } else {
+        "rows, batch rows and probe operations"
+    };
+    format!("scaled by {factor}: {what} are the plan's times {factor}, and nothing else")
+}
+
 /// A later command that went on with a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResumedBy {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::table::{Align, Table};
 use super::text::{text_columns, wrapped};
 use crate::analyse::compare::{Onset, SideFigures, Speed};
+use crate::analyse::probe_rates::ProbePair;
 use crate::analyse::settings::Difference;
 use crate::units::{human_bytes, human_rate, human_rows, human_seconds, significant};
 
@@ -12,6 +13,10 @@ use crate::units::{human_bytes, human_rate, human_rows, human_seconds, significa
 const SHAPE: u32 = 1;
 /// Columns of text that output keeps to.
 const WIDTH: f64 = 100.0;
+
+/// What the table of probes says, and what it does not.
+const PROBES_SAY: &str = "probes: operations of all iterations by their seconds; iterations: the least and the largest ratio that single \
+                          iterations give, where both sides have several. No verdict is drawn from probes.";
 
 /// A cell of BASE beside its cell of NEW.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +29,8 @@ pub struct Pair {
     pub base: Option<SideFigures>,
     /// NEW's.
     pub new: Option<SideFigures>,
+    /// What both measured between the batches.
+    pub probes: Vec<ProbePair>,
     /// Settings that differ; `None` where one of them does not tell how it was made.
     pub differences: Option<Vec<Difference>>,
 }
@@ -53,6 +60,11 @@ impl Comparison {
         self.pairs.iter().filter(|pair| self.is_regression(pair)).count()
     }
 
+    /// Whether probes were compared.
+    pub fn has_probes(&self) -> bool {
+        self.pairs.iter().any(|pair| !pair.probes.is_empty())
+    }
+
     fn is_regression(&self, pair: &Pair) -> bool {
         pair.speed.as_ref().is_ok_and(|speed| speed.is_regression(self.tolerance))
     }
@@ -74,8 +86,12 @@ impl Comparison {
                 out.push_str(&format!("\nin {side} only: {}\n", names.join("; ")));
             }
         }
+        if self.has_probes() {
+            out.push('\n');
+            out.push_str(&super::show::paragraph(PROBES_SAY, ""));
+        }
         let verdict = match (self.regressions(), self.compared()) {
-            (0, 0) => "nothing could be compared".to_owned(),
+            (0, 0) => "no load could be compared".to_owned(),
             (0, compared) => format!("no regression in {compared} of {compared} comparisons"),
             (found, compared) => format!("REGRESSION in {found} of {compared} comparisons"),
         };
@@ -112,6 +128,7 @@ impl Comparison {
                 }
             }
         }
+        out.push_str(&probes(&pair.probes));
         out.push_str(&settings(pair.differences.as_deref()));
         out
     }
@@ -149,6 +166,7 @@ impl Comparison {
             block_batches: speed.map(|speed| speed.block),
             base: speed.zip(pair.base.as_ref()).map(|(speed, side)| JsonSide::of(speed.base_rows_per_second, side)),
             new: speed.zip(pair.new.as_ref()).map(|(speed, side)| JsonSide::of(speed.new_rows_per_second, side)),
+            probes: pair.probes.iter().map(JsonProbe::of).collect(),
             settings_that_differ: pair.differences.as_ref().map(|differences| {
                 let one = |one: &'a Difference| JsonDifference {
                     name: &one.name,
@@ -222,6 +240,36 @@ fn side_by_side(speed: &Speed, base: &SideFigures, new: &SideFigures, onsets: bo
     table.render()
 }
 
+fn probes(pairs: &[ProbePair]) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("  probe", Align::Left),
+        ("table rows", Align::Right),
+        ("connections", Align::Right),
+        ("ops", Align::Right),
+        ("BASE ops/s", Align::Right),
+        ("NEW ops/s", Align::Right),
+        ("NEW / BASE", Align::Right),
+        ("iterations", Align::Right),
+    ]);
+    for pair in pairs {
+        let range = pair.range().map(|(low, high)| format!("{} to {}", multiple(low), multiple(high)));
+        table.row(vec![
+            format!("  {}", pair.base.probe),
+            human_rows(pair.base.table_rows),
+            pair.base.connections.to_string(),
+            pair.base.ops.map_or_else(|| "timed".into(), human_rows),
+            human_rate(pair.base.ops_per_sec),
+            human_rate(pair.new.ops_per_sec),
+            multiple(pair.ratio()),
+            range.unwrap_or_default(),
+        ]);
+    }
+    table.render()
+}
+
 fn settings(differences: Option<&[Difference]>) -> String {
     let Some(differences) = differences else { return indented("nothing is recorded of the settings of both") };
     let mut out = String::new();
@@ -276,7 +324,38 @@ struct JsonCell<'a> {
     block_batches: Option<usize>,
     base: Option<JsonSide>,
     new: Option<JsonSide>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    probes: Vec<JsonProbe<'a>>,
     settings_that_differ: Option<Vec<JsonDifference<'a>>>,
+}
+
+#[derive(Serialize)]
+struct JsonProbe<'a> {
+    probe: &'a str,
+    table_rows: u64,
+    connections: u32,
+    ops: Option<u64>,
+    base_ops_per_sec: f64,
+    new_ops_per_sec: f64,
+    ratio: f64,
+    ratio_least: Option<f64>,
+    ratio_largest: Option<f64>,
+}
+
+impl<'a> JsonProbe<'a> {
+    fn of(pair: &'a ProbePair) -> Self {
+        Self {
+            probe: &pair.base.probe,
+            table_rows: pair.base.table_rows,
+            connections: pair.base.connections,
+            ops: pair.base.ops,
+            base_ops_per_sec: pair.base.ops_per_sec,
+            new_ops_per_sec: pair.new.ops_per_sec,
+            ratio: pair.ratio(),
+            ratio_least: pair.range().map(|range| range.0),
+            ratio_largest: pair.range().map(|range| range.1),
+        }
+    }
 }
 
 #[derive(Serialize)]

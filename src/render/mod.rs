@@ -13,6 +13,7 @@
 //! - [`probes`]: what probes found: tables, lines of mysqlslap, pictures, words.
 //! - [`report`]: everything of a run in one HTML file.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
+//! - [`published`]: figures that somebody published beside those of a run.
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
@@ -36,6 +37,7 @@ pub mod pictures;
 pub mod plot;
 pub mod probes;
 pub mod progress;
+pub mod published;
 pub mod raster;
 pub mod report;
 pub mod scale;

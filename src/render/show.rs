@@ -133,6 +133,7 @@ fn run_settings(run: &LoadedRun, named: bool, out: &mut String) {
     if record.build_profile == "debug" {
         out.push_str("made with a debug build: these figures are not to be published\n");
     }
+    out.extend(record.scale_note().map(|note| format!("{note}\n")));
     for (label, target) in &record.targets {
         out.push_str(&paragraph(&format!("{label}: {}", version(&target.flavour, &target.version)), ""));
         let variables: Vec<String> =

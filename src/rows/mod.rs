@@ -60,6 +60,8 @@ pub enum TableKind {
     Own,
     /// A user's schema: values follow the types and indexes of the columns.
     User,
+    /// The table of another load generator: as a user's, with texts that fill their columns and without NULL.
+    Named,
 }
 
 /// What the rows of a cell depend on, beside the columns.

@@ -60,7 +60,8 @@ pub(super) fn plan(columns: &[Column], options: &RowOptions) -> Result<RowSource
             }
             _ => false,
         };
-        let nulls = (column.nullable && is_free(column)).then(|| stream(options, column, "null"));
+        let takes_null = column.nullable && is_free(column) && options.table != TableKind::Named;
+        let nulls = takes_null.then(|| stream(options, column, "null"));
         fields.push(Field { column: place, nulls, fill });
     }
     if fields.is_empty() {
@@ -393,8 +394,9 @@ fn indexed_length(column: &Column, longest: Option<u64>) -> u64 {
 
 /// The lengths of a value of at most `longest`, of which `digits` are taken.
 fn length(column: &Column, longest: Option<u64>, digits: u64, options: &RowOptions) -> Length {
+    let whole = longest.filter(|_| options.table == TableKind::Named);
     let longest = longest.unwrap_or(u64::MAX);
-    match options.payload_bytes {
+    match options.payload_bytes.or(whole) {
         Some(bytes) if is_free(column) => Length::exactly(bytes.min(longest)),
         _ => {
             let max = longest.min(LENGTH_MAX);

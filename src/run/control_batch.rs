@@ -73,7 +73,7 @@ fn load(
         curve: plan,
         table: side,
         mark: &mark,
-        schema: runner.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+        schema: runner.plan.schema_text(plan.cell.target),
         directory: runner.directory.path(),
         purpose: Purpose::Load,
     };

@@ -75,7 +75,7 @@ fn open(runner: &mut Runner<'_>, entry: &mut CurveRecord, plan: &CurvePlan) -> R
         curve: plan,
         table: &table,
         mark: &mark,
-        schema: runner.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+        schema: runner.plan.schema_text(plan.cell.target),
         directory: &directory,
         purpose: Purpose::Load,
     };

@@ -368,7 +368,7 @@ impl Runner<'_> {
             curve,
             table: &table,
             mark: &mark,
-            schema: self.plan.schema.as_ref().map(|schema| schema.text.as_str()),
+            schema: self.plan.schema_text(curve.cell.target),
             directory: self.directory.path(),
             purpose: Purpose::Trial,
         };

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::key::mix::Stream;
 use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
-use crate::rows::{RowOptions, RowSource, TableKind, Value};
+use crate::rows::{RowOptions, RowSource, Value};
 use crate::schema::{Column, ColumnType};
 use crate::target::{Failure, Table, TableFacts};
 use crate::units::grouped;
@@ -234,7 +234,7 @@ pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<
         uuid_rate: plan.uuid_rate,
         payload_bytes: plan.payload_bytes,
         rows: curve.sizes.rows.saturating_add(inserted_beside(plan)),
-        table: if plan.schema.is_some() { TableKind::User } else { TableKind::Own },
+        table: plan.table_kind(),
         dialect: facts.dialect,
     };
     RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())

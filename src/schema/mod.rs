@@ -4,10 +4,12 @@
 //! [`ReportedIndex`]) and gets [`Column`]s, which say what a value for them may be.
 
 mod column;
+mod named;
 mod reported;
 mod template;
 
 pub use column::{Column, ColumnType, UniqueIndex, default_columns};
+pub use named::{NAMED, NamedTable, named};
 pub use reported::{IndexColumn, ReportedColumn, ReportedIndex, SqliteColumn, mysql_columns, sqlite_columns};
 pub use template::{
     SchemaError, TEMPLATES, Template, TemplateValues, Variant, key_type, render, render_statements, template,

@@ -4,9 +4,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use rowcliff::error::exit;
+use rowcliff::record::ProbeLine;
+use rowcliff::record::probe::PROBES_FILE;
+use rowcliff::record::store::CsvAppender;
 use serde_json::Value;
 
-use crate::support::{run, stderr, stdout, text};
+use crate::support::{run, samples, stderr, stdout, text};
 
 fn code(output: &std::process::Output) -> u8 {
     u8::try_from(output.status.code().expect("ended by itself")).unwrap()
@@ -144,4 +147,87 @@ fn a_forecast_that_would_be_a_guess_is_refused() {
         assert_eq!(code(&output), exit::FAILED, "{}", text(&output));
         assert!(stdout(&output).contains(words), "{}", text(&output));
     }
+}
+
+/// A run on SQLite, with two iterations of a probe over each number of connections, so many times as fast as one that does 1000
+/// operations in a second.
+fn probed_run(home: &Path, name: &str, speed: f64) {
+    let words = ["run", "--key", "autoinc", "--rows", "4k", "--batch-rows", "1k", "--out", name, "--quiet"];
+    let output = run(home, &words);
+    assert_eq!(code(&output), exit::OK, "{}", text(&output));
+    let curve = samples(&home.join(name))[0].curve.clone();
+    let line = |connections: u32, iteration: u32| {
+        // The second iteration takes twice as long.
+        let seconds = f64::from(iteration) / speed;
+        ProbeLine {
+            curve: curve.clone(),
+            batch: 4,
+            table_rows: 4000,
+            probe: "mixed".into(),
+            connections,
+            iteration,
+            ops: 1000,
+            seconds,
+            ops_per_sec: Some(1000.0 / seconds),
+            ..ProbeLine::default()
+        }
+    };
+    let mut file = CsvAppender::open(&home.join(name).join(PROBES_FILE)).unwrap();
+    file.append_all(&[line(1, 1), line(1, 2), line(25, 1), line(25, 2)]).unwrap();
+}
+
+#[test]
+fn probes_of_two_runs_stand_side_by_side_without_a_verdict() {
+    let home = tempfile::tempdir().unwrap();
+    probed_run(home.path(), "a", 1.0);
+    probed_run(home.path(), "b", 0.25);
+    // Loads of four small batches differ by chance; the probes are four times slower, and that is no regression.
+    let words = ["compare", "a", "b", "--tolerance", "99%"];
+    let output = run(home.path(), &words);
+    assert_eq!(code(&output), exit::OK, "{}", text(&output));
+    let rows: Vec<Vec<String>> = stdout(&output)
+        .lines()
+        .filter(|line| line.starts_with("  mixed"))
+        .map(|line| line.split_whitespace().map(str::to_owned).collect())
+        .collect();
+    let expected = |connections: &str| {
+        ["mixed", "4k", connections, "1k", "667", "167", "0.250", "0.125", "to", "0.500"].map(str::to_owned).to_vec()
+    };
+    assert_eq!(rows, [expected("1"), expected("25")], "{}", text(&output));
+    assert!(stdout(&output).contains("No verdict is drawn from probes"), "{}", text(&output));
+    let json = run(home.path(), &[&words[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    let probe = &json["cells"][0]["probes"][1];
+    assert_eq!((&probe["connections"], &probe["ratio"]), (&Value::from(25), &Value::from(0.25)));
+    assert_eq!((&probe["ratio_least"], &probe["ratio_largest"]), (&Value::from(0.125), &Value::from(0.5)));
+}
+
+#[test]
+fn published_probes_stand_beside_those_of_a_run() {
+    let home = tempfile::tempdir().unwrap();
+    probed_run(home.path(), "a", 2.0);
+    let published = format!("{}/plots/published/soliddb.csv", env!("CARGO_MANIFEST_DIR"));
+    let output = run(home.path(), &["compare", &published, "a"]);
+    assert_eq!(code(&output), exit::OK, "{}", text(&output));
+    let out = stdout(&output);
+    // Two mixed loads of 1000 queries with each cache, for each number of connections.
+    let rows: Vec<&str> = out.lines().filter(|line| line.starts_with("mixed")).collect();
+    assert_eq!(rows.len(), 8, "{}", text(&output));
+    let first: Vec<&str> = rows[0].split_whitespace().collect();
+    // 1000 queries in 0.364 s; here 2000 in 1.5 s.
+    let expected = "mixed 1 1k soliddb cache_size=256M 2.75k 0.364 s sqlite autoinc 4k 1.33k 0.750 s 0.485";
+    assert_eq!(first.join(" "), expected);
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "the run has nothing beside: mixed c50 1k ops",
+        "insert c200 10k ops",
+        "WARNING: machine, server and version differ",
+    ] {
+        assert!(flat.contains(part), "no {part:?} in {out}");
+    }
+    assert!(stderr(&output).contains("5.0.51 (solidDB)"), "{}", text(&output));
+    let json = run(home.path(), &["compare", &published, "a", "--json"]);
+    assert_eq!(code(&json), exit::OK, "{}", text(&json));
+    let json: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    assert_eq!((json["pairs"].as_array().unwrap().len(), json["only_published"].as_array().unwrap().len()), (8, 27));
 }

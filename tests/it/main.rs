@@ -15,6 +15,7 @@ mod mysql;
 mod observe;
 mod pictures;
 mod plans;
+mod plans_of_posts;
 mod probes;
 mod probes_shown;
 mod reading;

@@ -14,7 +14,7 @@ fn parsed(words: &[&str]) -> Result<Box<RunArgs>, Error> {
 }
 
 /// What a file and words give, as the plan in JSON.
-fn planned(words: &[&str]) -> Result<serde_json::Value, String> {
+pub(super) fn planned(words: &[&str]) -> Result<serde_json::Value, String> {
     let args = parsed(words).map_err(|error| error.to_string())?;
     let resolved = of_args(&args).map_err(|error| error.to_string())?;
     Ok(serde_json::to_value(&resolved.plan).unwrap())
@@ -319,7 +319,16 @@ fn the_example_plans_are_plans() {
         cells.push((path.file_name().unwrap().to_string_lossy().into_owned(), curves.len()));
     }
     cells.sort();
-    let expected = [("flush-settings.toml", 12), ("innodb-pool.toml", 6), ("sqlite.toml", 2)];
+    let expected = [
+        ("flush-settings.toml", 12),
+        ("innodb-plugin-oltp.toml", 2),
+        ("innodb-pool.toml", 6),
+        ("kvs-reads.toml", 6),
+        ("pbxt-autoinc.toml", 4),
+        ("pbxt-uuid.toml", 6),
+        ("soliddb-slap.toml", 2),
+        ("sqlite.toml", 2),
+    ];
     assert_eq!(cells, expected.map(|(name, count)| (name.to_owned(), count)));
     // The one in README.md too.
     let readme = include_str!("../../../README.md");
@@ -328,4 +337,14 @@ fn the_example_plans_are_plans() {
     // The first is what `rowcliff run` does by itself.
     let path = folder.join("sqlite.toml");
     assert_eq!(planned(&["--plan", path.to_str().unwrap()]).unwrap(), planned(&[]).unwrap());
+}
+
+#[test]
+fn an_option_may_want_another_one_that_stands_elsewhere() {
+    let plan = with_file("probe-every = 3\nprobe = \"select-pk\"\n", &[]).unwrap();
+    assert_eq!(plan["probe"]["when"]["every"], 3);
+    let plan = with_file("probe-every = 3\n", &["--probe", "insert"]).unwrap();
+    assert_eq!(plan["probe"]["probes"][0], "insert");
+    let error = with_file("probe-every = 3\n", &[]).unwrap_err();
+    assert!(error.contains("plan.toml") && error.contains("--probe <LIST>"), "{error}");
 }

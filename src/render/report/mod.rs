@@ -160,6 +160,9 @@ fn head(out: &mut String, input: &Input, title: &str) {
         warn("Made with a debug build: these figures are not to be published.");
     }
     for run in &input.runs {
+        if let Some(note) = run.record.as_ref().and_then(RunRecord::scale_note) {
+            warn(&format!("{}: {note}.", run.label));
+        }
         match run.record.as_ref().map(|record| record.state) {
             Some(RunState::Running) => warn(&format!("{}: the run has not ended, or could not say so.", run.label)),
             Some(RunState::Interrupted) => warn(&format!("{}: the run was interrupted.", run.label)),

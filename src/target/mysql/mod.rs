@@ -53,6 +53,8 @@ const SERVER_VARIABLES: &[&str] = &[
     "log_bin_compress",
     "max_allowed_packet",
     "local_infile",
+    "query_cache_type",
+    "query_cache_size",
     "sql_mode",
     "character_set_server",
     "innodb_buffer_pool_size",
@@ -368,6 +370,8 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
     names.extend(engine.cache.iter().map(|cache| cache.variable.as_str()));
     let asked = cell.variables();
     names.extend(asked.iter().map(|(name, _)| name.as_str()));
+    // One that is varied and left alone here has a value too.
+    names.extend(cell.settings.iter().map(|(name, _)| name.as_str()));
     let variables = control.variables(names)?;
     let logged = variables.get("log_bin").is_some_and(|value| is_on(value)) && !control.access().skip_binlog;
     let (flush_in_force, sample_notes) = durability(cell, &variables, logged);

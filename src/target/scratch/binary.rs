@@ -47,7 +47,7 @@ impl Binary {
     /// There is none, or it is no server: with what helps.
     pub fn find(label: &str, given: Option<&Path>, plan: &ScratchPlan) -> Result<Self, Error> {
         let path = match given {
-            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            Some(path) => given_path(label, path)?,
             None => search().ok_or_else(|| {
                 Error::target(
                     label,
@@ -152,9 +152,41 @@ impl Binary {
 }
 
 fn search() -> Option<PathBuf> {
-    NAMES.iter().find_map(|name| {
-        in_path(name).or_else(|| PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file()))
-    })
+    NAMES.iter().find_map(|name| installed(name))
+}
+
+/// A word without a slash is the name of an installed server; a file in the current directory is `./NAME`, or the last resort.
+fn given_path(label: &str, given: &Path) -> Result<PathBuf, Error> {
+    let absolute = || std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
+    let Some(name) = given.to_str().filter(|name| !name.contains('/')) else { return Ok(absolute()) };
+    match installed(name) {
+        // Debian's MariaDB is called mysqld as well: beside mariadbd it would be measured twice.
+        Some(found) => match other_server(&found, name) {
+            None => Ok(found),
+            Some(other) => Err(Error::target(
+                label,
+                format!("{} is {other} under another name", found.display()),
+                "name the server by its path, as in --target scratch:/opt/mysql/bin/mysqld",
+            )),
+        },
+        None if absolute().is_file() => Ok(absolute()),
+        None => Err(Error::target(
+            label,
+            format!("{name} is neither in PATH nor in {}", PLACES.join(", ")),
+            "install it, or name the server by its path, as in --target scratch:/opt/mysql/bin/mysqld",
+        )),
+    }
+}
+
+/// The server that a file is a link to, where that has another name.
+fn other_server(path: &Path, name: &str) -> Option<String> {
+    let real = std::fs::canonicalize(path).ok()?;
+    let real = real.file_name()?.to_str()?;
+    (real != name && NAMES.contains(&real)).then(|| real.to_owned())
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
+    in_path(name).or_else(|| PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file()))
 }
 
 fn in_path(name: &str) -> Option<PathBuf> {
@@ -208,6 +240,20 @@ mod tests {
         assert_eq!(version(mariadb).as_deref(), Some("10.11.6-MariaDB-0+deb12u1"));
         assert_eq!(version("/opt/mysqld  Ver 9.7.0 for Linux on x86_64").as_deref(), Some("9.7.0"));
         assert_eq!(version("ls (GNU coreutils) 9.1"), None);
+    }
+
+    #[test]
+    fn a_name_is_an_installed_server_and_not_another_one_s_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::write(place("mariadbd"), "").unwrap();
+        std::os::unix::fs::symlink(place("mariadbd"), place("mysqld")).unwrap();
+        assert_eq!(other_server(&place("mysqld"), "mysqld").as_deref(), Some("mariadbd"));
+        assert_eq!(other_server(&place("mariadbd"), "mariadbd"), None);
+        // A path says which file is meant, whatever it is called.
+        assert_eq!(given_path("l", &place("mysqld")).unwrap(), place("mysqld"));
+        let error = given_path("scratch:no-such-server", Path::new("no-such-server")).unwrap_err().to_string();
+        assert!(error.contains("no-such-server is neither in PATH nor in") && error.contains("by its path"), "{error}");
     }
 
     #[test]

@@ -374,6 +374,8 @@ impl FakeRun {
             control_batch: false,
             fail_on_cliff: false,
             probe: None,
+            scale: None,
+            scale_cache: false,
             care: rowcliff::plan::Care::default(),
             shard: None,
         };

@@ -1,0 +1,153 @@
+//! The iterations of a probe taken together: operations per second, and how far single iterations lie apart.
+
+use crate::record::ProbeLine;
+use crate::record::probe::TIMED;
+
+/// Iterations of one probe over one number of connections at one table size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeRate {
+    /// The probe's word.
+    pub probe: String,
+    /// Rows in the table.
+    pub table_rows: u64,
+    /// Connections.
+    pub connections: u32,
+    /// Operations of an iteration; `None` where time ended them.
+    pub ops: Option<u64>,
+    /// Iterations.
+    pub iterations: usize,
+    /// Mean seconds of an iteration.
+    pub seconds_avg: f64,
+    /// Operations of all iterations by their seconds.
+    pub ops_per_sec: f64,
+    /// The slowest iteration.
+    pub least_per_sec: f64,
+    /// The fastest.
+    pub most_per_sec: f64,
+}
+
+impl ProbeRate {
+    /// Whether two are of the same thing.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.probe, self.table_rows, self.connections, self.ops)
+            == (&other.probe, other.table_rows, other.connections, other.ops)
+    }
+}
+
+/// The rates of some curves (the repeats of a cell), in the order in which they were measured.
+pub fn probe_rates(lines: &[ProbeLine], curves: &[&str]) -> Vec<ProbeRate> {
+    let mut groups: Vec<(Of<'_>, Vec<&ProbeLine>)> = Vec::new();
+    // An iteration that took no time, or did nothing, has no rate.
+    let usable = |line: &&ProbeLine| curves.contains(&line.curve.as_str()) && line.seconds > 0.0 && line.ops > 0;
+    for line in lines.iter().filter(usable) {
+        let ops = Some(line.ops).filter(|_| !line.has_note(TIMED));
+        let of: Of<'_> = (line.probe.as_str(), line.table_rows, line.connections, ops);
+        match groups.iter_mut().find(|(other, _)| *other == of) {
+            Some((_, group)) => group.push(line),
+            None => groups.push((of, vec![line])),
+        }
+    }
+    groups.iter().map(|(of, lines)| rate(*of, lines)).collect()
+}
+
+/// Probe, rows in the table, connections, operations: what iterations share.
+type Of<'a> = (&'a str, u64, u32, Option<u64>);
+
+fn rate((probe, table_rows, connections, ops): Of<'_>, lines: &[&ProbeLine]) -> ProbeRate {
+    let seconds: f64 = lines.iter().map(|line| line.seconds).sum();
+    let done: f64 = lines.iter().map(|line| line.ops as f64).sum();
+    let single = || lines.iter().map(|line| line.ops as f64 / line.seconds);
+    ProbeRate {
+        probe: probe.to_owned(),
+        table_rows,
+        connections,
+        ops,
+        iterations: lines.len(),
+        seconds_avg: seconds / lines.len() as f64,
+        ops_per_sec: done / seconds,
+        least_per_sec: single().fold(f64::INFINITY, f64::min),
+        most_per_sec: single().fold(0.0, f64::max),
+    }
+}
+
+/// The same thing measured on two sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbePair {
+    /// BASE.
+    pub base: ProbeRate,
+    /// NEW.
+    pub new: ProbeRate,
+}
+
+impl ProbePair {
+    /// NEW's operations per second as a multiple of BASE's.
+    pub fn ratio(&self) -> f64 {
+        self.new.ops_per_sec / self.base.ops_per_sec
+    }
+
+    /// The least and the largest ratio that single iterations give; `None` where a side has one iteration only.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        (self.base.iterations > 1 && self.new.iterations > 1)
+            .then(|| (self.new.least_per_sec / self.base.most_per_sec, self.new.most_per_sec / self.base.least_per_sec))
+    }
+}
+
+/// What both sides measured, in the order of BASE.
+pub fn probe_pairs(base: &[ProbeRate], new: &[ProbeRate]) -> Vec<ProbePair> {
+    base.iter()
+        .filter_map(|base| {
+            let new = new.iter().find(|new| base.is_same(new))?;
+            Some(ProbePair { base: base.clone(), new: new.clone() })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(curve: &str, iteration: u32, ops: u64, seconds: f64, notes: &str) -> ProbeLine {
+        ProbeLine {
+            curve: curve.into(),
+            table_rows: 1000,
+            probe: "select-pk".into(),
+            connections: 8,
+            iteration,
+            ops,
+            seconds,
+            notes: notes.into(),
+            ..ProbeLine::default()
+        }
+    }
+
+    #[test]
+    fn iterations_are_taken_together_by_size_connections_and_operations() {
+        let lines = [
+            line("a", 1, 100, 1.0, ""),
+            line("a", 2, 100, 4.0, "warm"),
+            line("b", 1, 100, 9.0, ""),
+            line("a", 1, 200, 1.0, ""),
+            line("a", 1, 700, 7.0, "timed"),
+            line("a", 2, 900, 7.0, "timed"),
+            line("a", 3, 0, 0.0, ""),
+        ];
+        let rates = probe_rates(&lines, &["a"]);
+        let found: Vec<(Option<u64>, usize)> = rates.iter().map(|rate| (rate.ops, rate.iterations)).collect();
+        assert_eq!(found, [(Some(100), 2), (Some(200), 1), (None, 2)]);
+        assert_eq!((rates[0].ops_per_sec, rates[0].seconds_avg), (40.0, 2.5));
+        assert_eq!((rates[0].least_per_sec, rates[0].most_per_sec), (25.0, 100.0));
+        assert_eq!(rates[2].ops_per_sec, 1600.0 / 14.0);
+    }
+
+    #[test]
+    fn pairs_are_of_the_same_thing_and_have_a_range_where_both_were_repeated() {
+        let base = probe_rates(&[line("a", 1, 100, 1.0, ""), line("a", 2, 100, 2.0, "")], &["a"]);
+        let new = probe_rates(&[line("b", 1, 100, 0.5, ""), line("b", 1, 300, 1.0, "")], &["b"]);
+        let pairs = probe_pairs(&base, &new);
+        assert_eq!(pairs.len(), 1);
+        assert!((pairs[0].ratio() - 3.0).abs() < 1e-9);
+        assert_eq!(pairs[0].range(), None);
+        let again = ProbePair { base: base[0].clone(), new: base[0].clone() };
+        assert_eq!(again.range(), Some((0.5, 2.0)));
+    }
+}
