@@ -1,7 +1,7 @@
 //! The iterations of a probe taken together: operations per second, and how far single iterations lie apart.
 
+use super::probes::{ProbeSummary, summaries};
 use crate::record::ProbeLine;
-use crate::record::probe::TIMED;
 
 /// Iterations of one probe over one number of connections at one table size.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,21 @@ pub struct ProbeRate {
 }
 
 impl ProbeRate {
+    fn of(summary: &ProbeSummary) -> Option<Self> {
+        let (least_per_sec, most_per_sec) = summary.rates?;
+        Some(Self {
+            probe: summary.load.probe.clone(),
+            table_rows: summary.table_rows,
+            connections: summary.load.connections,
+            ops: summary.load.ops,
+            iterations: summary.iterations as usize,
+            seconds_avg: summary.average_seconds(),
+            ops_per_sec: summary.ops_per_sec()?,
+            least_per_sec,
+            most_per_sec,
+        })
+    }
+
     /// Whether two are of the same thing.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.probe, self.table_rows, self.connections, self.ops)
@@ -34,40 +49,14 @@ impl ProbeRate {
     }
 }
 
-/// The rates of some curves (the repeats of a cell), in the order in which they were measured.
+/// The rates of some curves (the repeats of a cell), by size of the table.
 pub fn probe_rates(lines: &[ProbeLine], curves: &[&str]) -> Vec<ProbeRate> {
-    let mut groups: Vec<(Of<'_>, Vec<&ProbeLine>)> = Vec::new();
     // An iteration that took no time, or did nothing, has no rate.
     let usable = |line: &&ProbeLine| curves.contains(&line.curve.as_str()) && line.seconds > 0.0 && line.ops > 0;
-    for line in lines.iter().filter(usable) {
-        let ops = Some(line.ops).filter(|_| !line.has_note(TIMED));
-        let of: Of<'_> = (line.probe.as_str(), line.table_rows, line.connections, ops);
-        match groups.iter_mut().find(|(other, _)| *other == of) {
-            Some((_, group)) => group.push(line),
-            None => groups.push((of, vec![line])),
-        }
-    }
-    groups.iter().map(|(of, lines)| rate(*of, lines)).collect()
-}
-
-/// Probe, rows in the table, connections, operations: what iterations share.
-type Of<'a> = (&'a str, u64, u32, Option<u64>);
-
-fn rate((probe, table_rows, connections, ops): Of<'_>, lines: &[&ProbeLine]) -> ProbeRate {
-    let seconds: f64 = lines.iter().map(|line| line.seconds).sum();
-    let done: f64 = lines.iter().map(|line| line.ops as f64).sum();
-    let single = || lines.iter().map(|line| line.ops as f64 / line.seconds);
-    ProbeRate {
-        probe: probe.to_owned(),
-        table_rows,
-        connections,
-        ops,
-        iterations: lines.len(),
-        seconds_avg: seconds / lines.len() as f64,
-        ops_per_sec: done / seconds,
-        least_per_sec: single().fold(f64::INFINITY, f64::min),
-        most_per_sec: single().fold(0.0, f64::max),
-    }
+    // Repeats are iterations of one thing, whatever their curves are called.
+    let together: Vec<ProbeLine> =
+        lines.iter().filter(usable).map(|line| ProbeLine { curve: String::new(), ..line.clone() }).collect();
+    summaries(&together).iter().filter_map(ProbeRate::of).collect()
 }
 
 /// The same thing measured on two sides.

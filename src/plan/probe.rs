@@ -160,7 +160,7 @@ mod tests {
         let one = plan(ProbeWhen::Tenths);
         assert_eq!(
             one.describe(),
-            "select-pk ten times in a curve, over the loading connections, 1 iteration of 1,000 operations"
+            "select-pk ten times in a curve, over the loading connections, 1 iteration of 1k operations"
         );
         let more = ProbePlan {
             probes: vec![ProbeKind::Mixed, ProbeKind::Oltp],
