@@ -3,6 +3,7 @@
 //!
 //! - [`kind`]: their names.
 //! - [`pool`]: which rows are asked for: a function of seed, table size and number.
+//! - [`pools`]: those of one probe, and which of their ids have to be looked up.
 //! - [`table`]: what a table allows to be asked, the statements, and whether an answer is what the generator made.
 //! - [`operation`]: one operation over one connection, and putting back what it changed.
 //!
@@ -11,9 +12,11 @@
 pub mod kind;
 pub mod operation;
 pub mod pool;
+pub mod pools;
 pub mod table;
 
 pub use kind::ProbeKind;
 pub use operation::{Operation, Restore, Shared};
 pub use pool::{Asked, Pool};
+pub use pools::Pools;
 pub use table::ProbeTable;

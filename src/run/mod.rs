@@ -2,7 +2,6 @@
 //!
 //! Nothing here prints; what happens goes to a [`Reporter`] as [`Event`]s.
 
-pub mod asking;
 pub mod batch;
 pub mod boundary;
 pub mod clock;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::clock::Clock;
-use super::curve::GRACE;
-use super::workers::{Crew, Job, Watch, new_histogram, record_latency};
 use crate::probe::{Operation, ProbeKind, ProbeTable, Restore, Shared};
+use crate::run::clock::Clock;
+use crate::run::curve::GRACE;
+use crate::run::workers::{Crew, Job, Watch, new_histogram, record_latency};
 use crate::target::{Failure, FailureKind, Rows, Session};
 
 /// How often an operation is done again that a deadlock or a lock wait ended.

@@ -1,0 +1,120 @@
+//! Putting a table back to what it was before a probe.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::trial::probe_table;
+use super::{Point, Stop, asking};
+use crate::error::Error;
+use crate::probe::{Pools, ProbeKind, ProbeTable, Shared};
+use crate::run::journal::Line;
+use crate::run::loading::Guard;
+use crate::run::{Event, Runner, boundary, patience};
+use crate::target::{Failure, FailureKind};
+
+/// Rows that an unfinished probe without a limit of operations may have inserted: its removal stops earlier, where no more are found.
+pub(super) const INSERTED_ROWS_MOST: u64 = 100_000_000;
+
+/// Puts back what a probe that something ended has changed.
+///
+/// # Errors
+/// The inner one: the target's. The outer one: results cannot be saved.
+pub fn put_back_unfinished(
+    runner: &mut Runner<'_>,
+    point: &mut Point<'_>,
+    open: &Line,
+    guard: &mut Guard<'_>,
+) -> Result<Result<(), Failure>, Error> {
+    let Line::Probe { table_rows, probe, ops, turn, .. } = open else { return Ok(Ok(())) };
+    let Ok(kind) = probe.parse::<ProbeKind>() else { return Ok(Ok(())) };
+    let Ok(subject) = probe_table(runner.plan, Arc::clone(&point.ready.source), point.table.facts()) else {
+        return Ok(Ok(()));
+    };
+    let subject = Arc::new(subject);
+    // The pools are those of the table as it was; rows that were lost since are looked for and not found.
+    let result = (|| {
+        if kind.inserts() && point.boundary.table_rows == *table_rows {
+            return remove_inserted(runner, point, ops.unwrap_or(INSERTED_ROWS_MOST));
+        }
+        if !kind.updates() || point.boundary.table_rows == 0 {
+            return Ok(());
+        }
+        let pools = Pools::new(runner.plan.seed, &subject, kind, (*table_rows, None), *ops, *turn)?;
+        put_back(runner, point, &subject, kind, pools, true, guard).map_err(|stop| match stop {
+            Stop::Failed(failure) => failure,
+            _ => Failure { kind: FailureKind::Cancelled, code: None, message: "interrupted".into() },
+        })
+    })();
+    if result.is_ok() {
+        runner.directory.note(&Line::ProbeDone { curve: point.plan.number, batch: point.batch })?;
+        runner.reporter.report(&Event::Note(&format!("what an unfinished probe {kind} had changed is put back")));
+    }
+    Ok(result)
+}
+
+/// Removes the rows that an inserting probe has added.
+pub(super) fn remove_inserted(runner: &Runner<'_>, point: &mut Point<'_>, most: u64) -> Result<(), Failure> {
+    let first = point.boundary.table_rows;
+    let (source, before) = (Arc::clone(&point.ready.source), point.boundary);
+    patience::patiently(point.table, &runner.interrupt, None, "removing the rows of a probe", move |table| {
+        boundary::take_back_growing(table, &source, before, first..first.saturating_add(most))
+    })
+    .map(|_| ())
+}
+
+/// Looks up the ids that the pools need, over all connections.
+pub(super) fn with_ids(
+    point: &mut Point<'_>,
+    subject: &Arc<ProbeTable>,
+    pools: Pools,
+    may_miss: bool,
+    guard: &mut Guard<'_>,
+) -> Result<Pools, Stop> {
+    let rows = pools.looked_up(subject);
+    if rows.is_empty() {
+        return Ok(pools);
+    }
+    let scan = subject.is_scanned();
+    let crew = &point.ready.crew;
+    let table = &mut *point.table;
+    let ids =
+        asking::look_up_all(crew, subject, rows, scan, may_miss, &mut |done| guard.watch(table, Duration::ZERO, done));
+    match ids {
+        Ok(Some(ids)) => Ok(pools.with_ids(ids)),
+        Ok(None) => Err(Stop::Cancelled),
+        Err(failure) => Err(Stop::Failed(failure)),
+    }
+}
+
+/// Puts back the columns that a probe has changed.
+pub(super) fn put_back(
+    runner: &Runner<'_>,
+    point: &mut Point<'_>,
+    subject: &Arc<ProbeTable>,
+    kind: ProbeKind,
+    pools: Pools,
+    may_miss: bool,
+    guard: &mut Guard<'_>,
+) -> Result<(), Stop> {
+    let pools = with_ids(point, subject, pools, may_miss, guard)?;
+    let shared = Arc::new(pools.shared(subject, point.boundary.table_rows, runner.plan.seed));
+    put_back_shared(point, kind, &shared, guard)
+}
+
+pub(super) fn put_back_shared(
+    point: &mut Point<'_>,
+    kind: ProbeKind,
+    shared: &Arc<Shared>,
+    guard: &mut Guard<'_>,
+) -> Result<(), Stop> {
+    let in_transaction = point.plan.cell.engine_entry.can.transactions;
+    let table = &mut *point.table;
+    let ended = asking::put_back_all(&point.ready.crew, kind, shared, in_transaction, &mut |done| {
+        guard.watch(table, Duration::ZERO, done)
+    });
+    match ended {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Stop::Cancelled),
+        Err(failure) => Err(Stop::Failed(failure)),
+    }
+}
