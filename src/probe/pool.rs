@@ -67,6 +67,11 @@ impl Pool {
         Self { ids: Some(Arc::new(ids)), ..self }
     }
 
+    /// The ids of its rows, where they had to be looked up.
+    pub fn ids(&self) -> Option<&[u64]> {
+        self.ids.as_deref().map(Vec::as_slice)
+    }
+
     /// Rows after which they come again.
     pub fn length(&self) -> Option<u64> {
         self.length

@@ -118,7 +118,12 @@ fn a_wrong_row_makes_the_probe_and_the_curve_fail() {
         // Somebody changes what was loaded.
         let table = record(&directory).curves[0].table.clone().unwrap();
         let column = if key == "autoinc" { "id3" } else { "mail" };
-        server.connect().query_drop(format!("UPDATE {table} SET {column} = 7")).unwrap();
+        let mut conn = server.connect();
+        let sql = format!("UPDATE {table} SET {column} = 7 LIMIT 1500");
+        // The load has locks of its own meanwhile.
+        while let Err(refused) = conn.query_drop(&sql) {
+            assert!(Instant::now() < deadline, "{refused}");
+        }
         assert_eq!({ child }.wait().unwrap().code(), Some(i32::from(exit::FAILED)), "{probe}");
         let Outcome::Failed { message, .. } = &record(&directory).curves[0].outcome else { panic!("{probe}") };
         assert!(message.contains(&format!("the probe {probe} read something wrong")), "{message}");
@@ -155,7 +160,7 @@ fn engines(family: Family, list: &str) {
     ];
     let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
     #[rustfmt::skip]
-    let asked = ["--probe", ALL, "--probe-at", "1k,3k", "--probe-connections", "1,4", "--probe-ops", "40", "--probe-keys", "fresh"];
+    let asked = ["--probe", ALL, "--probe-at", "1k,3k", "--probe-connections", "1,4", "--probe-ops", "20", "--probe-keys", "fresh"];
     let probed = finished(home.path(), &[&["probed"], &load[..], &asked].concat());
     let record = record(&probed);
     let lines = probes(&probed);
@@ -166,6 +171,8 @@ fn engines(family: Family, list: &str) {
         let gone: &[&str] = match curve.engine.as_str() {
             "innodb" => &[],
             "rocksdb" => &["handler-pk"],
+            // Its keys are in a hash, by which HANDLER reads in MariaDB only.
+            "memory" if family == Family::MySql => &["range-pk", "handler-pk", "oltp"],
             "memory" => &["range-pk", "oltp"],
             "archive" => {
                 &["select-secondary", "handler-pk", "update-pk", "update-secondary", "insert", "mixed", "oltp"]
@@ -179,7 +186,7 @@ fn engines(family: Family, list: &str) {
         let found = words_of(&lines, &curve.curve);
         assert_eq!(found, expected, "{}: {:?}", curve.curve, curve.probes_left_out);
         for line in lines.iter().filter(|line| line.curve == curve.curve) {
-            assert_eq!(line.ops, 40, "{line:?}");
+            assert_eq!(line.ops, 20, "{line:?}");
             assert!(matches!(line.batch, 1 | 3), "{line:?}");
         }
     }
@@ -234,7 +241,7 @@ fn the_most_connections_are_those_of_load_or_probe_and_one() {
 }
 
 /// A run whose probes change the table is killed in the middle of them and gone on with.
-fn killed(family: Family, key: &str, probe: &str) {
+fn killed(family: Family, key: &str, probe: &str, ops: &str) {
     let Some(server) = OwnServer::start(family, &["--innodb-flush-log-at-trx-commit=2"]) else { return };
     let home = tempfile::tempdir().unwrap();
     let target = server.target();
@@ -242,7 +249,7 @@ fn killed(family: Family, key: &str, probe: &str) {
     let load = ["--target", &target, "--key", key, "--rows", "6k", "--batch-rows", "2k", "--connections", "1"];
     let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
     #[rustfmt::skip]
-    let asked = ["--probe", probe, "--probe-every", "1", "--probe-ops", "6000", "--probe-iterations", "3", "--probe-connections", "3"];
+    let asked = ["--probe", probe, "--probe-every", "1", "--probe-ops", ops, "--probe-iterations", "2", "--probe-connections", "3"];
     let mut child = rowcliff(home.path())
         .args([&["run", "--keep", "--quiet", "--out", "r"], &load[..], &asked].concat())
         .stdout(Stdio::null())
@@ -265,17 +272,17 @@ fn killed(family: Family, key: &str, probe: &str) {
     assert!(stderr(&output).contains("is put back"), "{}", text(&output));
     // Each iteration once, after each batch.
     let lines: Vec<(u64, u32)> = probes(&directory).iter().map(|line| (line.batch, line.iteration)).collect();
-    assert_eq!(lines, (1..=3).flat_map(|batch| (1..=3).map(move |iteration| (batch, iteration))).collect::<Vec<_>>());
+    assert_eq!(lines, (1..=3).flat_map(|batch| (1..=2).map(move |iteration| (batch, iteration))).collect::<Vec<_>>());
     assert_eq!(checksums(&server.socket, &directory), checksums(&server.socket, &plain), "{key} {probe}");
 }
 
 #[test]
 fn a_kill_in_the_middle_of_a_probe_leaves_nothing_behind() {
-    killed(Family::MariaDb, "autoinc", "oltp");
-    killed(Family::MariaDb, "uuid4", "mixed");
-    killed(Family::MariaDb, "uuid4", "update-pk");
-    killed(Family::MySql, "uuid4", "oltp");
-    killed(Family::MariaDb, "autoinc", "insert");
+    killed(Family::MariaDb, "autoinc", "oltp", "300");
+    killed(Family::MariaDb, "uuid4", "mixed", "2000");
+    killed(Family::MariaDb, "uuid4", "update-pk", "2000");
+    killed(Family::MySql, "uuid4", "oltp", "300");
+    killed(Family::MariaDb, "autoinc", "insert", "2000");
 }
 
 #[test]

@@ -277,7 +277,7 @@ pub fn look_up(session: &mut dyn Session, table: &ProbeTable, rows: &[u64], scan
     let mut found = Rows::default();
     let mut ids = Vec::with_capacity(rows.len());
     for &row in rows {
-        ids.push(id_of(session, table, statement, row, scan, false, &mut found)?);
+        ids.push(id_of(session, table, statement, row, scan, &mut found)?);
     }
     session.forget()?;
     Ok(ids)
@@ -289,19 +289,16 @@ fn id_of(
     statement: usize,
     row: u64,
     scan: bool,
-    may_miss: bool,
     found: &mut Rows,
 ) -> Result<u64, Failure> {
     session.ask(statement, &table.id_values(row, scan), found)?;
     match found.first().and_then(|got| crate::probe::table::number(&got[0])) {
         Some(id) => Ok(id),
-        // No row has this id.
-        None if may_miss => Ok(0),
         None => Err(Failure::fatal(format!("row {row} is not found by its values, so its id is not known"))),
     }
 }
 
-/// The ids of rows, over all connections. `None` when `watch` ended it. `may_miss`: rows that a server lost are passed over.
+/// The ids of rows, over all connections. `None` when `watch` ended it.
 ///
 /// # Errors
 /// As [`look_up`].
@@ -310,7 +307,6 @@ pub fn look_up_all(
     table: &Arc<ProbeTable>,
     rows: Vec<u64>,
     scan: bool,
-    may_miss: bool,
     watch: &mut dyn FnMut(u64) -> Watch,
 ) -> Result<Option<Vec<u64>>, Failure> {
     let workers = crew.len().max(1);
@@ -328,7 +324,7 @@ pub fn look_up_all(
                 if abort.load(Ordering::Relaxed) {
                     break;
                 }
-                ids.push(id_of(session, &table, statement, row, scan, may_miss, &mut found)?);
+                ids.push(id_of(session, &table, statement, row, scan, &mut found)?);
                 done.fetch_add(1, Ordering::Relaxed);
             }
             session.forget()?;

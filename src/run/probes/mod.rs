@@ -21,7 +21,7 @@ use asking::Limits;
 use trial::probe_table;
 pub use trial::try_all;
 pub use undo::put_back_unfinished;
-use undo::{INSERTED_ROWS_MOST, put_back, put_back_shared, remove_inserted, with_ids};
+use undo::{INSERTED_ROWS_MOST, put_back, put_back_shared, remember, remove_inserted, with_ids};
 
 use super::boundary::Boundary;
 use super::curve::Ready;
@@ -240,7 +240,7 @@ impl Group<'_> {
         }
         if self.kind.updates() {
             let pools = self.pools(runner, point, iteration)?;
-            put_back(runner, point, self.subject, self.kind, pools, false, guard)?;
+            put_back(runner, point, self.subject, self.kind, pools, guard)?;
         }
         runner.directory.note(&Line::ProbeDone { curve: point.plan.number, batch: point.batch })?;
         Ok(())
@@ -261,9 +261,10 @@ impl Group<'_> {
         let pools = self.pools(runner, point, first)?;
         let (follow, unchecked) = (pools.follow, pools.unchecked);
         let looked_up = pools.look_up_reads || pools.look_up_changes;
-        let pools = with_ids(point, self.subject, pools, false, guard)?;
+        let pools = with_ids(point, self.subject, pools, guard)?;
         let changes = self.kind.updates() || self.kind.inserts();
         if changes {
+            remember(runner.directory.path(), &pools)?;
             runner.directory.note(&Line::Probe {
                 curve: point.plan.number,
                 batch: point.batch,

@@ -1,5 +1,7 @@
 //! Putting a table back to what it was before a probe.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,11 +9,14 @@ use super::trial::probe_table;
 use super::{Point, Stop, asking};
 use crate::error::Error;
 use crate::probe::{Pools, ProbeKind, ProbeTable, Shared};
+use crate::record::store;
 use crate::run::journal::Line;
 use crate::run::loading::Guard;
 use crate::run::{Event, Runner, boundary, patience};
 use crate::target::{Failure, FailureKind};
 
+/// Name of the file of ids in a run directory: eight bytes each, the lowest first, while a probe changes rows.
+const IDS_FILE: &str = "probe-ids";
 /// Rows that an unfinished probe without a limit of operations may have inserted: its removal stops earlier, where no more are found.
 pub(super) const INSERTED_ROWS_MOST: u64 = 100_000_000;
 
@@ -31,7 +36,7 @@ pub fn put_back_unfinished(
         return Ok(Ok(()));
     };
     let subject = Arc::new(subject);
-    // The pools are those of the table as it was; rows that were lost since are looked for and not found.
+    // The pools are those of the table as it was; rows that were lost since are not made again.
     let result = (|| {
         if kind.inserts() && point.boundary.table_rows == *table_rows {
             return remove_inserted(runner, point, ops.unwrap_or(INSERTED_ROWS_MOST));
@@ -40,7 +45,7 @@ pub fn put_back_unfinished(
             return Ok(());
         }
         let pools = Pools::new(runner.plan.seed, &subject, kind, (*table_rows, None), *ops, *turn)?;
-        put_back(runner, point, &subject, kind, pools, true, guard).map_err(|stop| match stop {
+        put_back(runner, point, &subject, kind, pools, guard).map_err(|stop| match stop {
             Stop::Failed(failure) => failure,
             _ => Failure { kind: FailureKind::Cancelled, code: None, message: "interrupted".into() },
         })
@@ -67,7 +72,6 @@ pub(super) fn with_ids(
     point: &mut Point<'_>,
     subject: &Arc<ProbeTable>,
     pools: Pools,
-    may_miss: bool,
     guard: &mut Guard<'_>,
 ) -> Result<Pools, Stop> {
     let rows = pools.looked_up(subject);
@@ -77,8 +81,7 @@ pub(super) fn with_ids(
     let scan = subject.is_scanned();
     let crew = &point.ready.crew;
     let table = &mut *point.table;
-    let ids =
-        asking::look_up_all(crew, subject, rows, scan, may_miss, &mut |done| guard.watch(table, Duration::ZERO, done));
+    let ids = asking::look_up_all(crew, subject, rows, scan, &mut |done| guard.watch(table, Duration::ZERO, done));
     match ids {
         Ok(Some(ids)) => Ok(pools.with_ids(ids)),
         Ok(None) => Err(Stop::Cancelled),
@@ -86,17 +89,42 @@ pub(super) fn with_ids(
     }
 }
 
-/// Puts back the columns that a probe has changed.
+/// Writes down the ids of the rows that are going to be changed: what is changed may be what they are found by.
+pub(super) fn remember(directory: &Path, pools: &Pools) -> Result<(), Error> {
+    let path = directory.join(IDS_FILE);
+    let saved = match pools.changes.ids() {
+        None => match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        },
+        Some(ids) => store::replace_file(&path, &ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()),
+    };
+    saved.map_err(|error| Error::Results { path, cause: error.to_string() })
+}
+
+fn remembered(directory: &Path) -> Result<Vec<u64>, Failure> {
+    let path = directory.join(IDS_FILE);
+    let bytes = std::fs::read(&path).map_err(|error| {
+        let next =
+            "the ids of the rows that a probe has changed are not known: start the run again in another directory";
+        Failure::fatal(format!("{}: {error}; {next}", path.display()))
+    })?;
+    Ok(bytes.chunks_exact(8).filter_map(|id| Some(u64::from_le_bytes(*id.first_chunk()?))).collect())
+}
+
+/// Puts back the columns that a probe has changed, of which only the journal tells.
 pub(super) fn put_back(
     runner: &Runner<'_>,
     point: &mut Point<'_>,
     subject: &Arc<ProbeTable>,
     kind: ProbeKind,
     pools: Pools,
-    may_miss: bool,
     guard: &mut Guard<'_>,
 ) -> Result<(), Stop> {
-    let pools = with_ids(point, subject, pools, may_miss, guard)?;
+    let pools = match pools.look_up_changes {
+        true => Pools { changes: pools.changes.with_ids(remembered(runner.directory.path())?), ..pools },
+        false => pools,
+    };
     let shared = Arc::new(pools.shared(subject, point.boundary.table_rows, runner.plan.seed));
     put_back_shared(point, kind, &shared, guard)
 }
