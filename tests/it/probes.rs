@@ -156,7 +156,7 @@ fn engines(family: Family, list: &str) {
     let target = target(&socket);
     #[rustfmt::skip]
     let load = [
-        "--target", &target, "--engine", list, "--rows", "4k", "--batch-rows", "1k", "--connections", "1",
+        "--target", &target, "--engine", list, "--rows", "4k", "--batch-rows", "1k", "--connections", "1", "--settle", "0",
     ];
     let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
     #[rustfmt::skip]
