@@ -132,7 +132,8 @@ pub struct RunArgs {
     pub shard: Option<ShardWord>,
 
     /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve), mysql://USER@HOST:PORT/DB or
-    /// mysql://USER@localhost/DB?socket=PATH. Repeatable
+    /// mysql://USER@localhost/DB?socket=PATH. Several endpoints of one cluster have commas between: HOST:PORT,HOST:PORT.
+    /// Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,
 

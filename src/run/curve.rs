@@ -15,7 +15,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
-use crate::target::{Failure, FailureKind, Purpose, Session, Table, TableOrder};
+use crate::target::{Failure, FailureKind, Purpose, ServerSessions, Session, Table, TableOrder};
 use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
@@ -281,8 +281,9 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
 /// The line of the journal by which a later resume finds these sessions.
 pub fn sessions(plan: &CurvePlan, table: &mut dyn Table, crew: &Crew) -> Line {
     // Without the server's start the numbers tell nothing, and nothing will be ended.
-    let server_started_at = table.server_started_at().ok().flatten();
-    Line::Sessions { curve: plan.number, server_started_at, ids: crew.session_ids() }
+    let ids = crew.session_ids();
+    let unknown = |ids| vec![ServerSessions { endpoint: None, server_started_at: None, ids }];
+    Line::sessions(plan.number, table.server_sessions(&ids).unwrap_or_else(|_| unknown(ids)))
 }
 
 /// A failure as an outcome.
