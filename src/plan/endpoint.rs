@@ -54,8 +54,7 @@ impl ServerPlace {
 
     /// The names of all endpoints, with a comma between.
     pub fn names(&self) -> String {
-        let names: Vec<String> =
-            std::iter::once(&self.first()).chain(&self.others).map(Endpoint::name).collect();
+        let names: Vec<String> = std::iter::once(&self.first()).chain(&self.others).map(Endpoint::name).collect();
         names.join(",")
     }
 
@@ -185,8 +184,12 @@ mod tests {
 
     #[test]
     fn an_option_file_gives_the_port_of_all_and_no_socket() {
-        let options =
-            OptionFile { port: Some(3310), socket: Some("/run/s".into()), user: Some("u".into()), ..OptionFile::default() };
+        let options = OptionFile {
+            port: Some(3310),
+            socket: Some("/run/s".into()),
+            user: Some("u".into()),
+            ..OptionFile::default()
+        };
         let (Place::Server(place), _) = parse_with("mysql://localhost,b:1/d", &options).unwrap() else { panic!() };
         assert_eq!(place.url(), "mysql://u@localhost:3310,b:1/d");
     }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::{
-    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, SchemaFile, Secret, Sizes, TargetSpec, place,
-    settings,
+    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, SchemaFile, Secret, Sizes, TargetSpec,
+    place, settings,
 };
 use crate::cli;
 use crate::error::Error;

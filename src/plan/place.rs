@@ -184,8 +184,7 @@ fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), Str
         }
     };
     // To the stock clients `localhost` without a port means the socket; a host that was typed otherwise is TCP.
-    let socket_is_meant =
-        others.is_empty() && (typed_host.is_none() || host == "localhost" && url.port().is_none());
+    let socket_is_meant = others.is_empty() && (typed_host.is_none() || host == "localhost" && url.port().is_none());
     let socket = socket.or_else(|| options.socket.clone().filter(|_| socket_is_meant));
     let port = port.or(options.port).unwrap_or(3306);
     let default_port = options.port.unwrap_or(3306);

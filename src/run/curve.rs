@@ -8,7 +8,7 @@ use super::loading::load_batches;
 use super::patience::patiently;
 use super::resume::{self, Past, Start};
 use super::workers::Crew;
-use super::{Event, Runner, control_batch, mark, table_name, verify};
+use super::{Event, Runner, control_batch, endpoints, mark, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
@@ -175,6 +175,7 @@ fn load_table(
             let result = load_batches(runner, &mut record.curves[index], plan, table.as_mut(), &mut ready, start);
             let Ready { crew, source, .. } = ready;
             crew.dismiss(GRACE);
+            endpoints::note(&mut record.curves[index], table.as_ref(), &*runner.clock);
             let entry = &mut record.curves[index];
             match result {
                 Ok(ended) => {
@@ -319,7 +320,9 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
     });
     match checked {
         Ok(verification) => {
-            if let Some(message) = verify::problem(&verification) {
+            endpoints::note(entry, table, &*runner.clock);
+            if let Some(message) = endpoints::problem(&entry.endpoints, rows).or_else(|| verify::problem(&verification))
+            {
                 entry.outcome = Outcome::Failed { code: None, message };
             }
             entry.verification = Some(verification);

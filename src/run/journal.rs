@@ -201,11 +201,8 @@ mod tests {
         let old = r#"{"what":"sessions","curve":1,"server_started_at":5,"ids":[7,8]}"#;
         let on_one = ServerSessions { endpoint: None, server_started_at: Some(5), ids: vec![7, 8] };
         assert_eq!(serde_json::to_string(&Line::sessions(1, vec![on_one.clone()])).unwrap(), old);
-        let at = |name: &str, id| ServerSessions {
-            endpoint: Some(name.into()),
-            server_started_at: Some(9),
-            ids: vec![id],
-        };
+        let at =
+            |name: &str, id| ServerSessions { endpoint: Some(name.into()), server_started_at: Some(9), ids: vec![id] };
         let mut journal = Journal::open(directory.path()).unwrap();
         journal.append(&Line::sessions(1, vec![on_one.clone()])).unwrap();
         journal.append(&Line::sessions(1, vec![at("a:1", 7), at("b:2", 7)])).unwrap();

@@ -14,7 +14,7 @@ use super::patience::patiently;
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
-use super::{Clock, Event, Interrupt, Runner};
+use super::{Clock, Event, Interrupt, Runner, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -96,6 +96,7 @@ pub fn load_batches(
                 return Ok(unfinished.ended);
             }
         };
+        endpoints::note(entry, table, &*runner.clock);
         last_end = Some(measured.ended);
         let mut words: Vec<&str> = Vec::new();
         words.extend((batch == 1).then_some("first"));
@@ -359,6 +360,9 @@ fn start_again(runner: &mut Runner<'_>, job: &mut Job<'_>) -> Result<(), Failure
         sessions.push(table.connect()?);
     }
     ready.crew = Crew::start(sessions, &ready.encoder, &runner.clock);
+    for news in table.news() {
+        runner.reporter.report(&Event::Note(&news));
+    }
     let line = super::curve::sessions(plan, *table, &ready.crew);
     runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))
 }

@@ -45,12 +45,15 @@ pub struct Access {
     pub skip_binlog: bool,
     /// Whether nothing at all is set, not even in the session: `check` only reads.
     pub reads_only: bool,
+    /// Whether the server is one of several, so that reads which decide have to wait for what was committed elsewhere.
+    pub is_member: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
-        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false, reads_only: false }
+        let ssl_mode = SslMode::default();
+        Self { place, secret, ssl_mode, ssl_ca: None, skip_binlog: false, reads_only: false, is_member: false }
     }
 
     /// With the protection that was asked for.
@@ -74,13 +77,21 @@ impl Access {
                 port: 3306,
                 socket: Some(socket),
                 database: database.into(),
+                others: Vec::new(),
             },
             secret: Secret::default(),
             ssl_mode: SslMode::Disabled,
             ssl_ca: None,
             skip_binlog: false,
             reads_only: false,
+            is_member: false,
         }
+    }
+
+    /// The same for each endpoint of a cluster; for one server itself.
+    pub fn endpoints(&self) -> Vec<Self> {
+        let is_member = self.place.is_cluster();
+        self.place.endpoints().into_iter().map(|place| Self { place, is_member, ..self.clone() }).collect()
     }
 
     fn options(&self, tls: bool) -> Opts {
@@ -154,7 +165,7 @@ impl Access {
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
                 let what = match &self.place.socket {
                     Some(socket) => format!("no server answers on the socket {}", socket.display()),
-                    None => format!("no server answers at {}:{}", self.place.host, self.place.port),
+                    None => format!("no server answers at {}", self.place.name()),
                 };
                 Failure::fatal(format!("{what}; check that it runs and that the address is right ({error})"))
             }
@@ -241,6 +252,15 @@ impl SslMode {
             Self::VerifyIdentity => "verify-identity",
         }
     }
+}
+
+/// Has a connection read what other members of its cluster have committed before: on Galera a node applies the rows of
+/// another one a little later, and a count that comes too early would find too few. Loading connections do not wait, since
+/// nothing they do depends on it and their time is measured. Servers that are no such cluster do not know the variable.
+pub fn wait_for_members(conn: &mut Conn) {
+    let _ = conn.query_drop("SET SESSION wsrep_sync_wait=15");
+    // The same of MySQL's Group Replication.
+    let _ = conn.query_drop("SET SESSION group_replication_consistency='BEFORE'");
 }
 
 /// Puts a connection into the state that every curve is measured in.

@@ -109,6 +109,8 @@ pub fn failure(error: mysql::Error) -> Failure {
                     " (wsrep_max_ws_rows and wsrep_max_ws_size limit a transaction: give fewer rows with --commit-rows)",
                 );
             }
+            // What a Galera node says to everything while it is outside its cluster or has not caught up.
+            let kind = if server.code == 1047 && message.contains("WSREP") { FailureKind::Lost } else { kind };
             if !next.is_empty() {
                 message = format!("{message} ({next})");
             }

@@ -1,19 +1,19 @@
 //! The table of one curve on a server of the MySQL family.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
-use super::connect::prepare_session;
+use super::connect::{prepare_session, wait_for_members};
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
 use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::place::AskTablespaces;
-use super::session::{MysqlCanceller, MysqlSession};
+use super::session::MysqlSession;
 use super::socket::SocketHandle;
-use super::{bears_mark, is_lock_wait, is_on, locked, place, status};
+use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
+use crate::plan::ServerPlace;
 use crate::rows::{Lookup, Value};
 use crate::target::engines::Counters;
 use crate::target::{
@@ -23,8 +23,6 @@ use crate::target::{
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
-/// How long the sessions of a lost client may take to end: their transactions are rolled back first.
-const ORPHAN_LIMIT: Duration = Duration::from_secs(600);
 
 /// The table of one curve.
 pub struct MysqlTable {
@@ -60,12 +58,17 @@ pub(super) struct Work {
     current: Current,
 }
 
-/// Which session the work connection is, while it is open.
-type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>;
+/// Which session the work connection is and on which server, while it is open.
+type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>, ServerPlace)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
         Self { open: None, current: Arc::new(Mutex::new(None)) }
+    }
+
+    /// What ends its statement from another thread.
+    pub(super) fn canceller(&self, control: &SharedControl) -> Box<dyn Canceller> {
+        Box::new(WorkCanceller { current: Arc::clone(&self.current), control: Arc::clone(control) })
     }
 
     fn conn(&mut self, control: &SharedControl) -> Result<&mut Conn, Failure> {
@@ -74,9 +77,12 @@ impl Work {
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
             let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
+            if access.is_member {
+                wait_for_members(&mut conn);
+            }
             let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((u64::from(conn.connection_id()), Arc::clone(&socket)));
+                Some((u64::from(conn.connection_id()), Arc::clone(&socket), access.place));
             self.open = Some((conn, socket));
         }
         match &mut self.open {
@@ -85,12 +91,12 @@ impl Work {
         }
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.open = None;
     }
 
-    fn run<T>(
+    pub(super) fn run<T>(
         &mut self,
         control: &SharedControl,
         call: impl FnOnce(&mut Conn) -> mysql::Result<T>,
@@ -112,9 +118,14 @@ struct WorkCanceller {
 impl Canceller for WorkCanceller {
     fn cancel(&self) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((id, socket)) = current {
-            MysqlCanceller::new(id, socket, Arc::clone(&self.control)).cancel();
+        let Some((id, socket, place)) = current else { return };
+        let mut control = lock(&self.control);
+        // A control connection that has moved to another endpoint would end somebody else's statement there.
+        if control.access().place == place {
+            control.kill(id);
         }
+        drop(control);
+        socket.shutdown();
     }
 }
 
@@ -132,7 +143,7 @@ impl Table for MysqlTable {
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
-        Box::new(WorkCanceller { current: Arc::clone(&self.work.current), control: Arc::clone(&self.control) })
+        self.work.canceller(&self.control)
     }
 
     fn count(&mut self) -> Result<Option<u64>, Failure> {
@@ -217,38 +228,12 @@ impl Table for MysqlTable {
     }
 
     fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
-        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
-        if list.is_empty() {
+        if ids.is_empty() {
             return Ok(());
         }
         // Never our own, should a number have come again.
         let own = self.own_sessions()?;
-        let own: Vec<String> = own.iter().map(u64::to_string).collect();
-        let sql = format!(
-            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({}) AND ID NOT IN ({})",
-            list.join(","),
-            own.join(",")
-        );
-        let deadline = Instant::now() + ORPHAN_LIMIT;
-        loop {
-            let mut control = lock(&self.control);
-            let alive: Vec<u64> = control.rows(&sql)?;
-            if alive.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                return Err(Failure::fatal(format!(
-                    "session {} does not end (a long rollback?); end it at the server",
-                    alive[0]
-                )));
-            }
-            for id in alive {
-                // Gone meanwhile is what is wanted.
-                let _ = control.execute(&format!("KILL {id}"));
-            }
-            drop(control);
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        orphans::end(&self.control, ids, &own)
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
@@ -305,11 +290,7 @@ impl Table for MysqlTable {
     }
 
     fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
-        // Never more connections than were asked for plus one.
-        self.work.close();
-        // Nothing is set for it, so nothing is put back when it is closed.
-        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
-        Ok(Box::new(super::create_table(&self.control, order, globals, self.closing)?))
+        Ok(Box::new(self.side_table(order)?))
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
@@ -334,6 +315,15 @@ impl MysqlTable {
     /// The control connection.
     pub fn control(&self) -> SharedControl {
         Arc::clone(&self.control)
+    }
+
+    /// Makes a second table beside it.
+    pub(super) fn side_table(&mut self, order: &TableOrder<'_>) -> Result<Self, Failure> {
+        // Never more connections than were asked for plus one.
+        self.work.close();
+        // Nothing is set for it, so nothing is put back when it is closed.
+        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
+        super::create_table(&self.control, order, globals, self.closing)
     }
 
     /// Adds what a reader should know.
@@ -361,16 +351,25 @@ impl MysqlTable {
 
     /// Removes rows in portions, so that no transaction grows beyond what the server takes.
     fn delete(&mut self, condition: &str) -> Result<u64, Failure> {
-        let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETE_ROWS}", self.facts.quoted_name);
+        // What limits a transaction that inserts rows limits one that deletes them (wsrep_max_ws_rows).
+        let mut rows = DELETE_ROWS.min(self.facts.limits.transaction_rows).max(1);
         let mut removed = 0;
         loop {
+            let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {rows}", self.facts.quoted_name);
             let portion = self.work.run(&self.control, |conn| {
                 conn.query_drop(&sql)?;
                 Ok(conn.affected_rows())
-            })?;
-            removed += portion;
-            if portion < DELETE_ROWS {
-                return Ok(removed);
+            });
+            match portion {
+                // How many bytes a row takes in it only trying tells (wsrep_max_ws_size).
+                Err(refused) if matches!(refused.code, Some(1105 | 1180)) && rows > 1 => rows /= 2,
+                other => {
+                    let portion = other?;
+                    removed += portion;
+                    if portion < rows {
+                        return Ok(removed);
+                    }
+                }
             }
         }
     }
