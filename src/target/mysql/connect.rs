@@ -254,13 +254,22 @@ impl SslMode {
     }
 }
 
-/// Has a connection read what other members of its cluster have committed before: on Galera a node applies the rows of
-/// another one a little later, and a count that comes too early would find too few. Loading connections do not wait, since
-/// nothing they do depends on it and their time is measured. Servers that are no such cluster do not know the variable.
-pub fn wait_for_members(conn: &mut Conn) {
-    let _ = conn.query_drop("SET SESSION wsrep_sync_wait=15");
-    // The same of MySQL's Group Replication.
+/// Waits until a member of a cluster has what the others committed before: a Galera node applies the rows of another one a
+/// little later, and a count that comes too early would find too few. Once is enough, since nothing of ours is committed
+/// elsewhere while rows are counted and removed; with each statement it would take seconds after a node was lost. Loading
+/// connections do not wait: nothing they do depends on it, and their time is measured.
+///
+/// # Errors
+/// The server did not get there.
+pub fn wait_for_members(conn: &mut Conn) -> Result<(), Failure> {
+    // MySQL's Group Replication, whose variable others do not know.
     let _ = conn.query_drop("SET SESSION group_replication_consistency='BEFORE'");
+    // A server that is no Galera node does not know this one.
+    if conn.query_drop("SET SESSION wsrep_sync_wait=15").is_ok() {
+        conn.query_drop("SELECT 1").map_err(failure)?;
+        conn.query_drop("SET SESSION wsrep_sync_wait=DEFAULT").map_err(failure)?;
+    }
+    Ok(())
 }
 
 /// Puts a connection into the state that every curve is measured in.

@@ -56,6 +56,8 @@ pub enum Closing {
 pub(super) struct Work {
     open: Option<(Conn, Arc<SocketHandle>)>,
     current: Current,
+    /// Whether its server, a member of a cluster, may lack what was committed at another one.
+    behind: bool,
 }
 
 /// Which session the work connection is and on which server, while it is open.
@@ -63,7 +65,12 @@ type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>, ServerPlace)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
-        Self { open: None, current: Arc::new(Mutex::new(None)) }
+        Self { open: None, current: Arc::new(Mutex::new(None)), behind: false }
+    }
+
+    /// Rows may have been committed at other members of its cluster since it was used last.
+    pub(super) fn fall_behind(&mut self) {
+        self.behind = self.open.is_some();
     }
 
     /// What ends its statement from another thread.
@@ -77,9 +84,7 @@ impl Work {
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
             let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
-            if access.is_member {
-                wait_for_members(&mut conn);
-            }
+            self.behind = access.is_member;
             let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((u64::from(conn.connection_id()), Arc::clone(&socket), access.place));
@@ -101,7 +106,13 @@ impl Work {
         control: &SharedControl,
         call: impl FnOnce(&mut Conn) -> mysql::Result<T>,
     ) -> Result<T, Failure> {
-        let result = call(self.conn(control)?).map_err(failure);
+        self.conn(control)?;
+        let behind = std::mem::take(&mut self.behind);
+        let conn = self.conn(control)?;
+        let there = if behind { wait_for_members(conn) } else { Ok(()) };
+        let is_there = there.is_ok();
+        let result = there.and_then(|()| call(conn).map_err(failure));
+        self.behind = !is_there;
         if result.as_ref().is_err_and(|failure| failure.kind == crate::target::FailureKind::Lost) {
             self.close();
         }

@@ -123,9 +123,6 @@ impl Galera {
         let mut second = start("b", two, 1, format!("127.0.0.1:{}", one[1]));
         second.await_synced("2");
         first.await_synced("2");
-        let mut conn = first.connect();
-        conn.query_drop("CREATE USER root@'127.0.0.1'").unwrap();
-        conn.query_drop("GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION").unwrap();
         Some(Self { nodes: [first, second], _directory: directory })
     }
 
@@ -166,7 +163,7 @@ fn launch(
     options: &[&str],
 ) -> Node {
     let [port, group, incremental, whole] = ports;
-    let (socket, log) = (directory.join("s"), directory.join("log"));
+    let (socket, log) = (directory.join("s"), directory.join("log.err"));
     let mut command = Command::new(server);
     command.args([
         "--no-defaults",
@@ -178,7 +175,7 @@ fn launch(
         command.arg("--user=mysql");
     }
     for (name, file) in
-        [("datadir", "d"), ("tmpdir", ""), ("socket", "s"), ("log-error", "log"), ("init-file", "init.sql")]
+        [("datadir", "d"), ("tmpdir", ""), ("socket", "s"), ("log-error", "log.err"), ("init-file", "init.sql")]
     {
         command.arg(format!("--{name}={}", directory.join(file).display()));
     }
