@@ -22,6 +22,11 @@ pub fn note(entry: &mut CurveRecord, table: &dyn Table, clock: &dyn Clock) {
     }
 }
 
+/// What marks a sample that was measured on fewer servers than its label names.
+pub fn word(entry: &CurveRecord) -> Option<&'static str> {
+    entry.endpoints.iter().any(|endpoint| endpoint.lost_why.is_some()).then_some("fewer-endpoints")
+}
+
 /// What the counts through the endpoints show, if anything is wrong. An endpoint that was lost has no count, and a note.
 pub fn problem(endpoints: &[EndpointRecord], expected: u64) -> Option<String> {
     let wrong = endpoints.iter().find(|endpoint| endpoint.counted_rows.is_some_and(|counted| counted != expected))?;

@@ -102,6 +102,7 @@ pub fn load_batches(
         words.extend((batch == 1).then_some("first"));
         words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
+        words.extend(endpoints::word(entry));
         words.extend(sample_notes.iter().map(String::as_str));
         let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
         let now = runner.clock.now();

@@ -431,7 +431,7 @@ pub trait Session: Send {
     /// What can end its running statement from outside.
     fn canceller(&self) -> Box<dyn Canceller>;
 
-    /// The id by which the server knows it.
+    /// The number by which the table knows it: the server's own, where there is one server.
     fn id(&self) -> Option<u64>;
 
     /// Starts a transaction of more than one statement.

@@ -153,6 +153,13 @@ fn a_node_is_killed_in_the_middle_and_the_end_is_exact_on_the_other() {
     assert!(said.contains(&format!("endpoint {} is lost", two.name)) && said.contains("sent again"), "{said}");
     let retried = samples(&directory).iter().filter(|sample| sample.has_note("retried")).count();
     assert_eq!(retried, 1, "{said}");
+    // From that batch on the curve is not what its label says.
+    let marked: Vec<bool> = samples(&directory).iter().map(|sample| sample.has_note("fewer-endpoints")).collect();
+    let first = samples(&directory).iter().position(|sample| sample.has_note("retried")).unwrap();
+    assert!(
+        marked[first..].iter().all(|&marked| marked) && !marked[..first].iter().any(|&marked| marked),
+        "{marked:?}"
+    );
     assert_distinct(&galera, 0, &curves, 600_000);
 
     // A curve is not begun on fewer servers than its label names.
@@ -160,6 +167,24 @@ fn a_node_is_killed_in_the_middle_and_the_end_is_exact_on_the_other() {
         run(home.path(), &["run", "--target", &target, "--out", "next", "--rows", "1000", "--batch-rows", "1000"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(stderr(&output).contains(&two.name) || stdout(&output).contains(&two.name), "{}", text(&output));
+}
+
+#[test]
+fn a_node_that_hangs_is_given_up() {
+    let Some(galera) = Galera::start(&[]) else { return };
+    let (home, target) = (tempfile::tempdir().unwrap(), galera.target());
+    #[rustfmt::skip]
+    let words = [
+        "run", "--target", &target, "--out", "r", "--key", "uuid4", "--rows", "300000", "--batch-rows", "50000",
+        "--connections", "4", "--keep", "--stall-timeout", "1s",
+    ];
+    let child = start(home.path(), &words);
+    await_batches(home.path(), 2);
+    galera.nodes[1].stop();
+    await_end(home.path(), child);
+    let curves = assert_exact(&home.path().join("r"), 300_000, 1);
+    assert!(curves[0].endpoints[1].lost_why.is_some(), "{:?}", curves[0].endpoints);
+    assert_distinct(&galera, 0, &curves, 300_000);
 }
 
 #[test]

@@ -65,6 +65,12 @@ impl Node {
         let _ = self.child.wait();
     }
 
+    /// It is there and does nothing any more.
+    pub fn stop(&self) {
+        let stopped = Command::new("kill").args(["-STOP", &self.child.id().to_string()]).status().unwrap();
+        assert!(stopped.success());
+    }
+
     /// A status value, empty where it cannot be had.
     pub fn status(&self, name: &str) -> String {
         let Ok(mut conn) = self.try_connect() else { return String::new() };

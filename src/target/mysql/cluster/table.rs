@@ -60,6 +60,10 @@ struct Member {
     tally: Arc<Tally>,
     counted: Option<u64>,
     lost: Option<String>,
+    /// What ends its loading connections.
+    cancellers: Vec<Box<dyn Canceller>>,
+    /// How often in a row it was asked for a sign of life and gave none.
+    silences: u32,
 }
 
 impl Member {
@@ -72,6 +76,8 @@ impl Member {
             tally: Arc::default(),
             counted: None,
             lost: endpoint.control.as_ref().err().cloned(),
+            cancellers: Vec::new(),
+            silences: 0,
         }
     }
 
@@ -253,7 +259,9 @@ impl ClusterTable {
         };
         let session = open().map_err(|failure| named(failure, &member.name))?;
         let number = number(index, session.id().unwrap_or_default());
-        Ok(MemberSession::new(session, number, &member.name, &member.tally))
+        let session = MemberSession::new(session, number, &member.name, &member.tally);
+        self.members[index].cancellers.push(session.canceller());
+        Ok(session)
     }
 
     /// The endpoint that comes next in turn.
@@ -268,6 +276,8 @@ impl ClusterTable {
     /// The numbers of our own sessions at an endpoint.
     fn own_at(&mut self, index: usize) -> Vec<u64> {
         let mut own: Vec<u64> = self.members[index].control().map(|c| u64::from(lock(c).id())).into_iter().collect();
+        // Opened again where it was lost: until then it has the number that it had elsewhere.
+        answers(&self.inner.control);
         let here = lock(&self.inner.control).access().place == self.members[index].access.place;
         if here && let Ok(ids) = self.inner.own_sessions() {
             own.extend(ids);
@@ -443,6 +453,7 @@ impl Table for ClusterTable {
 
     fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
         self.may_miss = true;
+        self.members.iter_mut().for_each(|member| member.cancellers.clear());
         self.look_again()?;
         for index in 0..self.members.len() {
             let Some(control) = self.members[index].control().cloned() else { continue };
@@ -499,11 +510,20 @@ impl Table for ClusterTable {
         self.inner.size()
     }
 
-    /// Whether every endpoint that is loaded answers.
+    /// Whether an endpoint answers. One that gives no sign of life twice in a row while another one does has its loading
+    /// connections closed: that fails the batch, which is then sent again without it.
     fn is_alive(&mut self) -> bool {
         lock(&self.inner.control).ping();
-        let alive: Vec<bool> = self.active().map(|(_, _, control)| lock(control).ping()).collect();
-        alive.into_iter().all(|alive| alive)
+        let silent: Vec<usize> =
+            self.active().filter(|(_, _, control)| !lock(control).ping()).map(|(index, ..)| index).collect();
+        let is_one_left = silent.len() < self.active().count();
+        for (index, member) in self.members.iter_mut().enumerate() {
+            member.silences = if silent.contains(&index) { member.silences + 1 } else { 0 };
+            if is_one_left && member.silences > 1 {
+                member.cancellers.drain(..).for_each(|canceller| canceller.cancel());
+            }
+        }
+        is_one_left
     }
 
     fn endpoints(&self) -> Vec<EndpointRecord> {
