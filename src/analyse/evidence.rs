@@ -84,6 +84,7 @@ pub fn evidence(
     }));
     found.extend(device_busy(&sides, &counters));
     found.extend(sides.note("client-bound", "the client was the limit (client-bound)"));
+    found.extend(sides.note("fewer-endpoints", "fewer servers than the target names took the load (fewer-endpoints)"));
     found.extend(sides.note("cpu-full", "the processors were full (cpu-full)"));
     found.extend(other_counters(&sides, &counters, &[reads, syncs].concat()));
     found.extend(resumed(curve, at));

@@ -4,6 +4,8 @@
 //! The control connection of the target itself is one more: it is at the first endpoint that answers and moves when that
 //! one is gone. So every endpoint gets its share of the loading connections and at most two more.
 
+mod figures;
+mod member;
 pub mod session;
 pub mod table;
 

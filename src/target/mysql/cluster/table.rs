@@ -8,15 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::session::{MemberSession, Tally, named};
-use super::{Endpoint, LOOK, OWN_VARIABLES, answers, not_ready};
+use super::figures::together;
+use super::member::{Member, apart, differences, number};
+use super::session::{MemberSession, named};
+use super::{Endpoint, LOOK, answers, not_ready};
 use crate::record::run::EndpointRecord;
 use crate::rows::{Lookup, Value};
 use crate::target::engines::Counters;
 use crate::target::mysql::connect::{Access, prepare_session};
 use crate::target::mysql::control::{SharedControl, lock};
 use crate::target::mysql::session::MysqlSession;
-use crate::target::mysql::table::{MysqlTable, Work};
+use crate::target::mysql::table::MysqlTable;
 use crate::target::mysql::{bears_mark, drop_marked, globals, is_on, limits, orphans, status};
 use crate::target::reading::{Figure, Reading, ServerProcess, TableSize};
 use crate::target::{
@@ -27,8 +29,6 @@ use crate::units::grouped;
 
 /// How long a table that was made through one endpoint may take to be seen through another.
 const SEEN_LIMIT: Duration = Duration::from_secs(5);
-/// The server's own number of a session takes the lower half of the number that the table gives it.
-const SERVER_BITS: u32 = 32;
 /// Values of `id2`, by which rows are found again.
 const ID2_VALUES: u64 = 1 << 31;
 /// What Galera counts and no engine does.
@@ -49,42 +49,6 @@ pub struct ClusterTable {
     news: Vec<String>,
     /// Set by whoever ends what the table is doing.
     hurry: Arc<AtomicBool>,
-}
-
-/// One endpoint, as a curve uses it.
-struct Member {
-    name: String,
-    access: Access,
-    control: Option<SharedControl>,
-    work: Work,
-    tally: Arc<Tally>,
-    counted: Option<u64>,
-    lost: Option<String>,
-    /// What ends its loading connections.
-    cancellers: Vec<Box<dyn Canceller>>,
-    /// How often in a row it was asked for a sign of life and gave none.
-    silences: u32,
-}
-
-impl Member {
-    fn new(endpoint: &Endpoint) -> Self {
-        Self {
-            name: endpoint.name.clone(),
-            access: endpoint.access.clone(),
-            control: endpoint.control.clone().ok(),
-            work: Work::new(),
-            tally: Arc::default(),
-            counted: None,
-            lost: endpoint.control.as_ref().err().cloned(),
-            cancellers: Vec::new(),
-            silences: 0,
-        }
-    }
-
-    /// Its control connection, unless it was given up.
-    fn control(&self) -> Option<&SharedControl> {
-        self.control.as_ref().filter(|_| self.lost.is_none())
-    }
 }
 
 struct ClusterCanceller {
@@ -286,57 +250,8 @@ impl ClusterTable {
     }
 }
 
-/// Where the variables of another server differ from those recorded.
-fn differences(recorded: &BTreeMap<String, String>, there: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let counts = |name: &str| !OWN_VARIABLES.contains(&name);
-    recorded
-        .iter()
-        .filter(|(name, _)| counts(name))
-        .filter_map(|(name, value)| Some((name.clone(), there.get(name).filter(|other| *other != value)?.clone())))
-        .collect()
-}
-
-/// The number of a session among those of the table. The protocol gives the servers' own numbers 32 bits.
-fn number(endpoint: usize, id: u64) -> u64 {
-    (endpoint as u64) << SERVER_BITS | id & ((1 << SERVER_BITS) - 1)
-}
-
-/// The endpoint and the server's own number.
-fn apart(number: u64) -> (usize, u64) {
-    (usize::try_from(number >> SERVER_BITS).unwrap_or(usize::MAX), number & ((1 << SERVER_BITS) - 1))
-}
-
 fn started_at(control: &SharedControl) -> Option<i64> {
     globals::server_started_at(&mut lock(control)).ok()
-}
-
-/// The figures of several endpoints under their names, and their sums under the plain ones. Sums of counts are left out where
-/// not the same endpoints were read the last time: the difference would be none.
-fn together(readings: &[(&str, Reading)], is_same: bool) -> Reading {
-    let mut sums = Reading::new();
-    let mut all = Reading::new();
-    for (endpoint, reading) in readings {
-        for (name, figure) in reading {
-            all.insert(format!("{endpoint}{}{name}", crate::record::detail::OF_ENDPOINT), *figure);
-            let sum = sums.entry(name.clone()).or_insert(match figure {
-                Figure::Total(_) => Figure::Total(0.0),
-                Figure::Level(_) => Figure::Level(0.0),
-            });
-            match (sum, figure) {
-                (Figure::Total(sum), Figure::Total(value)) | (Figure::Level(sum), Figure::Level(value)) => {
-                    *sum += value
-                }
-                _ => {}
-            }
-        }
-    }
-    // What one endpoint does not tell has no sum.
-    sums.retain(|name, figure| {
-        readings.iter().all(|(_, reading)| reading.contains_key(name))
-            && (is_same || matches!(figure, Figure::Level(_)))
-    });
-    all.extend(sums);
-    all
 }
 
 impl Table for ClusterTable {
@@ -565,43 +480,4 @@ impl Table for ClusterTable {
 /// Whether the loading sessions write the binary log.
 fn logs(inner: &MysqlTable, member: &Member) -> bool {
     inner.facts.variables.get("log_bin").is_some_and(|value| is_on(value)) && !member.access.skip_binlog
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_is_known_by_endpoint_and_number() {
-        for (endpoint, id) in [(0, 7), (2, 7), (1, u64::from(u32::MAX))] {
-            assert_eq!(apart(number(endpoint, id)), (endpoint, id));
-        }
-        assert_eq!(number(0, 7), 7);
-    }
-
-    #[test]
-    fn counters_stand_by_endpoint_and_as_a_sum() {
-        let reading = |reads, dirty| {
-            Reading::from([("reads".into(), Figure::Total(reads)), ("dirty".into(), Figure::Level(dirty))])
-        };
-        let mut second = reading(5.0, 1.0);
-        second.insert("only_here".into(), Figure::Total(9.0));
-        let readings = [("a:1", reading(2.0, 3.0)), ("/run/b.sock", second)];
-        let all = together(&readings, true);
-        assert_eq!(all["a:1/reads"], Figure::Total(2.0));
-        assert_eq!(all["/run/b.sock/reads"], Figure::Total(5.0));
-        assert_eq!((all["reads"], all["dirty"]), (Figure::Total(7.0), Figure::Level(4.0)));
-        assert!(all.contains_key("/run/b.sock/only_here") && !all.contains_key("only_here"));
-        let other = together(&readings, false);
-        assert!(!other.contains_key("reads"), "other endpoints than the last time: how far it moved is not known");
-        assert_eq!(other["dirty"], Figure::Level(4.0));
-    }
-
-    #[test]
-    fn servers_differ_in_what_is_not_their_own() {
-        let of = |pairs: &[(&str, &str)]| pairs.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect();
-        let recorded: BTreeMap<String, String> = of(&[("datadir", "/a"), ("flush", "1"), ("gone", "1")]);
-        let there: BTreeMap<String, String> = of(&[("datadir", "/b"), ("flush", "2")]);
-        assert_eq!(differences(&recorded, &there), [("flush".to_owned(), "2".to_owned())]);
-    }
 }
