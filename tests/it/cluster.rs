@@ -41,9 +41,19 @@ fn assert_distinct(galera: &Galera, node: usize, curves: &[CurveRecord], rows: u
     }
 }
 
-fn start(home: &Path, words: &[&str]) -> Child {
+/// A run in the background, which ends with its test at the latest.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(home: &Path, words: &[&str]) -> Running {
     let said = std::fs::File::create(home.join("said")).unwrap();
-    rowcliff(home).args(words).stdout(Stdio::null()).stderr(said).spawn().unwrap()
+    Running(rowcliff(home).args(words).stdout(Stdio::null()).stderr(said).spawn().unwrap())
 }
 
 /// Waits until a run has this many samples, all curves together.
@@ -56,17 +66,13 @@ fn await_batches(home: &Path, batches: usize) {
     }
 }
 
-fn await_end(home: &Path, mut child: Child) {
+fn await_end(home: &Path, mut child: Running) {
     let deadline = Instant::now() + Duration::from_secs(240);
     loop {
         let said = || std::fs::read_to_string(home.join("said")).unwrap_or_default();
-        match child.try_wait().unwrap() {
+        match child.0.try_wait().unwrap() {
             Some(status) => return assert!(status.success(), "{status}: {}", said()),
-            None if Instant::now() > deadline => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                panic!("it does not end: {}", said());
-            }
+            None if Instant::now() > deadline => panic!("it does not end: {}", said()),
             None => std::thread::sleep(Duration::from_millis(50)),
         }
     }
@@ -202,9 +208,9 @@ fn a_killed_run_goes_on_over_both_nodes_and_is_exact() {
     for batches in [2, 8] {
         await_batches(home.path(), batches);
         std::thread::sleep(Duration::from_millis(150));
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
-        child.kill().unwrap();
-        child.wait().unwrap();
+        assert!(child.0.try_wait().unwrap().is_none(), "it ended before it was killed");
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
         child = start(home.path(), &["resume", "r"]);
     }
     await_end(home.path(), child);

@@ -352,11 +352,7 @@ impl MysqlTable {
                 format!("{name} > {above}{end}")
             }
             RowSet::Found([]) => return None,
-            RowSet::Found(lookups) => {
-                let words: Vec<String> =
-                    lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
-                words.join(" OR ")
-            }
+            RowSet::Found(lookups) => any_of(lookups),
         })
     }
 
@@ -415,6 +411,27 @@ impl Drop for MysqlTable {
     }
 }
 
+/// What finds the rows of all look-ups. One list for a column where that is all: servers search it, and where their statistics
+/// are old and they read the whole index they would compare each row with each of hundreds of conditions.
+fn any_of(lookups: &[Lookup]) -> String {
+    let one = |lookup: &Lookup| match lookup.columns.as_slice() {
+        [(name, value)] => Some((name.clone(), value.literal())),
+        _ => None,
+    };
+    let list: Vec<(String, String)> = lookups.iter().filter_map(one).collect();
+    match list.first() {
+        Some((name, _)) if list.len() == lookups.len() && list.iter().all(|(other, _)| other == name) => {
+            let values: Vec<&str> = list.iter().map(|(_, value)| value.as_str()).collect();
+            format!("{} IN ({})", quote_identifier(name), values.join(","))
+        }
+        _ => {
+            let words: Vec<String> =
+                lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+            words.join(" OR ")
+        }
+    }
+}
+
 /// A value as the driver gives it, in our own terms.
 fn from_mysql(value: mysql::Value) -> Value {
     match value {
@@ -425,5 +442,21 @@ fn from_mysql(value: mysql::Value) -> Value {
         mysql::Value::Double(number) => Value::Real(number),
         mysql::Value::Bytes(bytes) => Value::Bytes(bytes.into()),
         other => Value::Text(other.as_sql(true).trim_matches('\'').as_bytes().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_column_are_found_by_a_list_and_others_one_by_one() {
+        let by = |columns: &[(&str, i64)]| Lookup {
+            columns: columns.iter().map(|&(name, value)| (name.to_owned(), Value::Int(value))).collect(),
+            unique: true,
+        };
+        assert_eq!(any_of(&[by(&[("id2", 5)]), by(&[("id2", 6)])]), "`id2` IN (5,6)");
+        let pairs = any_of(&[by(&[("a", 1), ("b", 2)]), by(&[("a", 1), ("b", 3)])]);
+        assert_eq!(pairs, "(`a` = 1 AND `b` = 2) OR (`a` = 1 AND `b` = 3)");
     }
 }
