@@ -149,7 +149,7 @@ fi
 row build "$(seconds_since "$start")" - - -
 
 unset ROWCLIFF_TEST_MARIADB_SOCKET ROWCLIFF_TEST_MYSQL_SOCKET ROWCLIFF_TEST_MARIADBD ROWCLIFF_TEST_MYSQLD \
-    ROWCLIFF_TEST_REQUIRE
+    ROWCLIFF_TEST_GALERA ROWCLIFF_TEST_REQUIRE
 if [[ $servers ]]; then
     start=$EPOCHREALTIME
     if servers_install_mariadb && servers_start MariaDB "$ROWCLIFF_TEST_MARIADBD" "$scratch/mariadb"; then
@@ -164,6 +164,11 @@ if [[ $servers ]]; then
     # from a suite of Debian that changes every day, so its absence is only reported, unless it was asked for.
     require=mariadb
     if [[ ${ROWCLIFF_TEST_MYSQL_SOCKET-} || " $* " == *mysql* ]]; then require+=,mysql; fi
+    # Galera is a part of the distribution, as MariaDB is.
+    if among cluster "${areas[@]}"; then
+        servers_install_galera || printf '!!! NO GALERA COULD BE HAD: see above.\n'
+        require+=,galera
+    fi
     export ROWCLIFF_TEST_REQUIRE=$require
     row servers "$(seconds_since "$start")" - - -
 fi

@@ -7,6 +7,7 @@
 #   servers_trap                                  # end every server of this shell when it ends
 #   servers_install_mariadb                       # exports ROWCLIFF_TEST_MARIADBD
 #   servers_install_mysql                         # exports ROWCLIFF_TEST_MYSQLD
+#   servers_install_galera                        # exports ROWCLIFF_TEST_GALERA
 #   servers_start NAME BINARY DIR [OPTION...]     # sets SERVERS_SOCKET and SERVERS_PID
 #   servers_stop DIR
 #
@@ -73,6 +74,28 @@ servers_install_mariadb() {
         return 1
     fi
     export ROWCLIFF_TEST_MARIADBD=/usr/sbin/mariadbd
+}
+
+# Galera for MariaDB, and what a node needs to copy another one.
+servers_install_galera() {
+    local missing library
+    mapfile -t missing < <(_servers_missing galera-4 rsync lsof iproute2)
+    if ((${#missing[@]})); then
+        _servers_say "installing ${missing[*]}"
+        apt-get -o Acquire::Retries=3 update >&2 || true
+        if ! _servers_apt_install "${missing[@]}"; then
+            _servers_say "could not install ${missing[*]}"
+            return 1
+        fi
+    fi
+    for library in /usr/lib/galera/libgalera_smm.so /usr/lib/libgalera_smm.so; do
+        if [[ -e $library ]]; then
+            export ROWCLIFF_TEST_GALERA=$library
+            return 0
+        fi
+    done
+    _servers_say 'the packages are installed, but there is no libgalera_smm.so'
+    return 1
 }
 
 # Prints "URI<tab>FILE" of the Debian mirror this machine uses and the file that names it.

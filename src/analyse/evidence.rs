@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Cliff, Curve, median};
+use crate::record::detail::OF_ENDPOINT;
 use crate::record::{CurveRecord, Sample};
 use crate::units::{human_bytes, human_rows, human_seconds, significant};
 
@@ -83,6 +84,7 @@ pub fn evidence(
     }));
     found.extend(device_busy(&sides, &counters));
     found.extend(sides.note("client-bound", "the client was the limit (client-bound)"));
+    found.extend(sides.note("fewer-endpoints", "fewer servers than the target names took the load (fewer-endpoints)"));
     found.extend(sides.note("cpu-full", "the processors were full (cpu-full)"));
     found.extend(other_counters(&sides, &counters, &[reads, syncs].concat()));
     found.extend(resumed(curve, at));
@@ -203,7 +205,9 @@ fn device_busy(sides: &Sides<'_>, counted: &Counted) -> Option<Evidence> {
 fn other_counters(sides: &Sides<'_>, counted: &Counted, named: &[&str]) -> Vec<Evidence> {
     // The machine's have words of their own, and what ends with `@end` is a level and no count.
     let is_named = |name: &str| named.iter().any(|other| other.eq_ignore_ascii_case(name));
-    let known = |name: &str| is_named(name) || name.starts_with("host.") || name.ends_with("@end");
+    // What one endpoint counts is a part of a sum that is here as well.
+    let is_part = |name: &str| name.contains(OF_ENDPOINT);
+    let known = |name: &str| is_named(name) || is_part(name) || name.starts_with("host.") || name.ends_with("@end");
     let mut found: Vec<(f64, Evidence)> = counted
         .iter()
         .filter(|(name, _)| !known(name))

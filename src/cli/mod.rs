@@ -141,7 +141,8 @@ pub struct RunArgs {
     pub scale_cache: bool,
 
     /// Where rows go: sqlite[:PATH], scratch[:MYSQLD] (a private server, fresh for every curve; by path, or by name in PATH), mysql://USER@HOST:PORT/DB or
-    /// mysql://USER@localhost/DB?socket=PATH. Repeatable
+    /// mysql://USER@localhost/DB?socket=PATH. Several endpoints of one cluster have commas between: HOST:PORT,HOST:PORT.
+    /// Repeatable
     #[arg(long, value_name = "TARGET", default_value = "sqlite")]
     pub target: Vec<String>,
 

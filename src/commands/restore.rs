@@ -44,8 +44,8 @@ pub fn run(args: &RestoreArgs) -> Result<Output, Error> {
 }
 
 fn tasks(args: &RestoreArgs, login: &Login) -> Result<Vec<Task>, Error> {
-    let named: Result<Vec<Task>, Error> = args.target.iter().map(|word| named(word, login)).collect();
-    let mut tasks = named?;
+    let named: Result<Vec<Vec<Task>>, Error> = args.target.iter().map(|word| named(word, login)).collect();
+    let mut tasks: Vec<Task> = named?.into_iter().flatten().collect();
     if args.target.is_empty() {
         for (file, saved) in globals::leftovers() {
             // Written by rowcliff itself, so it is a server; anything else is left to be looked at by its user.
@@ -57,9 +57,13 @@ fn tasks(args: &RestoreArgs, login: &Login) -> Result<Vec<Task>, Error> {
     Ok(tasks)
 }
 
-fn named(word: &str, login: &Login) -> Result<Task, Error> {
+/// The servers that a word names: each endpoint of a cluster is one.
+fn named(word: &str, login: &Login) -> Result<Vec<Task>, Error> {
     match place::parse_with(word, &login.options)? {
-        (Place::Server(place), secret) => Ok(Task { place, secret, saved: None }),
+        (Place::Server(place), secret) => {
+            let task = |place| Task { place, secret: secret.clone(), saved: None };
+            Ok(place.endpoints().into_iter().map(task).collect())
+        }
         _ => Err(Error::usage(
             "--target",
             "only a server that is not rowcliff's own can be left changed",

@@ -66,7 +66,7 @@ impl Observer {
         self.server = match self.process {
             ServerProcess::Local(id) => Watched::of(id),
             ServerProcess::Embedded => Watched::own(),
-            ServerProcess::Unknown => None,
+            ServerProcess::Unknown | ServerProcess::Several => None,
         };
         let other = self.server.as_ref().filter(|_| self.process != ServerProcess::Embedded);
         self.cores = self.client.as_ref().and_then(|client| cores_together(client, other, core_limit));
@@ -79,6 +79,10 @@ impl Observer {
 
     /// What a reader should know of figures that are not known.
     pub fn note(&self) -> Option<String> {
+        if self.process == ServerProcess::Several {
+            let text = "several servers are not watched: their CPU time, what they read and write, and figures of their machines are empty";
+            return Some(text.into());
+        }
         let missing = match &self.server {
             None => "its CPU time, what it reads and writes, and figures of its machine are empty",
             Some(server) if server.device_bytes().is_none() => {
@@ -110,7 +114,9 @@ impl Observer {
             counters: table.counters(self.choice),
             // Of a server on another machine these would be the figures of a stranger.
             host: match (self.choice, self.process) {
-                (CounterChoice::None, _) | (_, ServerProcess::Unknown) => HostFigures::default(),
+                (CounterChoice::None, _) | (_, ServerProcess::Unknown | ServerProcess::Several) => {
+                    HostFigures::default()
+                }
                 _ => host::figures(self.device),
             },
             device_bytes: self.server.as_ref().and_then(Watched::device_bytes),

@@ -155,7 +155,14 @@ mod tests {
     use super::*;
 
     fn place() -> ServerPlace {
-        ServerPlace { user: "u".into(), host: "h".into(), port: 1, socket: None, database: "d".into() }
+        ServerPlace {
+            user: "u".into(),
+            host: "h".into(),
+            port: 1,
+            socket: None,
+            database: "d".into(),
+            others: Vec::new(),
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a run will do: the validated list of curves, made once from what the user typed and never changed.
 
+pub mod endpoint;
 pub mod file;
 pub mod flush;
 pub mod login;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use endpoint::Endpoint;
 pub use flush::Flush;
 pub use login::{Login, Protection};
 pub use matrix::{Resolved, resolve};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::endpoint::{self, Endpoint};
 use super::option_file::OptionFile;
 use crate::error::Error;
 
@@ -48,14 +49,17 @@ pub struct ServerPlace {
     pub socket: Option<PathBuf>,
     /// Database, which has to be there.
     pub database: String,
+    /// The other endpoints of its cluster, where several are named. User and database are the same at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Endpoint>,
 }
 
 impl ServerPlace {
     /// The place as a URL without a password.
     pub fn url(&self) -> String {
         match &self.socket {
-            Some(socket) => format!("mysql://{}@localhost/{}?socket={}", self.user, self.database, socket.display()),
-            None => format!("mysql://{}@{}:{}/{}", self.user, self.host, self.port, self.database),
+            Some(_) => format!("mysql://{}@localhost/{}?socket={}", self.user, self.database, self.names()),
+            None => format!("mysql://{}@{}/{}", self.user, self.names(), self.database),
         }
     }
 }
@@ -122,7 +126,8 @@ pub fn parse(text: &str) -> Result<(Place, Secret), Error> {
 /// # Errors
 /// The word is no target: with what is known.
 pub fn parse_with(text: &str, options: &OptionFile) -> Result<(Place, Secret), Error> {
-    let next = "known are sqlite[:PATH], scratch[:MYSQLD], mysql://USER@HOST:PORT/DB and mysql://USER@localhost/DB?socket=PATH";
+    let next = "known are sqlite[:PATH], scratch[:MYSQLD], mysql://USER@HOST:PORT/DB and mysql://USER@localhost/DB?socket=PATH; \
+                several endpoints of one cluster have commas between: HOST:PORT,HOST:PORT";
     let usage = |cause: String| Error::usage("--target", cause, next);
     let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
     let path = |rest: Option<&str>| match rest {
@@ -138,7 +143,8 @@ pub fn parse_with(text: &str, options: &OptionFile) -> Result<(Place, Secret), E
 }
 
 fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), String> {
-    let url = url::Url::parse(text).map_err(|error| format!("{:?} is not a URL: {error}", mask_url(text)))?;
+    let (one, others) = endpoint::split_hosts(text)?;
+    let url = url::Url::parse(&one).map_err(|error| format!("{:?} is not a URL: {error}", mask_url(text)))?;
     let decoded = |part: &str, what: &str| {
         percent_decode(part).ok_or_else(|| format!("{what} in the URL is not percent-encoded UTF-8"))
     };
@@ -156,13 +162,18 @@ fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), Str
                 .into(),
         );
     }
-    let mut socket = None;
+    let mut sockets = Vec::new();
     for (name, value) in url.query_pairs() {
         match &*name {
-            "socket" => socket = Some(PathBuf::from(value.into_owned())),
+            "socket" => sockets = endpoint::sockets(&value),
             other => return Err(format!("the URL parameter {other:?} is not known; known is socket")),
         }
     }
+    if !others.is_empty() && !sockets.is_empty() {
+        return Err("the URL names several hosts and a socket=; name either hosts or sockets".into());
+    }
+    let mut sockets = sockets.into_iter();
+    let socket = sockets.next();
     let password = url.password().map(|password| decoded(password, "the password")).transpose()?;
     let (host, port) = match typed_host {
         Some(host) => (host.trim_start_matches('[').trim_end_matches(']').to_owned(), url.port()),
@@ -173,10 +184,17 @@ fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), Str
         }
     };
     // To the stock clients `localhost` without a port means the socket; a host that was typed otherwise is TCP.
-    let socket_is_meant = typed_host.is_none() || host == "localhost" && url.port().is_none();
+    let socket_is_meant = others.is_empty() && (typed_host.is_none() || host == "localhost" && url.port().is_none());
     let socket = socket.or_else(|| options.socket.clone().filter(|_| socket_is_meant));
     let port = port.or(options.port).unwrap_or(3306);
-    let place = ServerPlace { user, host, port, socket, database };
+    let default_port = options.port.unwrap_or(3306);
+    let further = others.iter().zip(2..).map(|(text, number)| endpoint::host(text, number, default_port));
+    let mut others = further.collect::<Result<Vec<Endpoint>, String>>()?;
+    others.extend(sockets.map(|socket| Endpoint { host: host.clone(), port, socket: Some(socket) }));
+    let place = ServerPlace { user, host, port, socket, database, others };
+    if let Some(name) = endpoint::repeated(&place) {
+        return Err(format!("the endpoint {name} is named twice"));
+    }
     Ok((Place::Server(place), Secret::new(password)))
 }
 

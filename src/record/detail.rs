@@ -20,6 +20,10 @@ pub const SECONDS_FILE: &str = "seconds.csv";
 /// Ends the name of a counter whose figure is not a change but its value at the end of the batch.
 pub const AT_END: &str = "@end";
 
+/// Stands between the name of an endpoint and that of a counter, where a target has several endpoints: `HOST:PORT/counter`. The
+/// name without an endpoint is the sum over all of them.
+pub const OF_ENDPOINT: char = '/';
+
 /// One line of `counters.csv`: how far a counter moved from the end of the batch before to the end of this one.
 ///
 /// A name that ends with `@end` is a level (dirty pages, memory available), and the figure is its value at the end of the

@@ -230,6 +230,36 @@ pub struct CurveRecord {
     /// The batch into a fresh table at its end, where one was asked for. It is in no curve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_batch: Option<ControlBatch>,
+    /// The endpoints over which it was loaded, where the target has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointRecord>,
+}
+
+/// One endpoint of a cluster, and what it did for a curve. The counts are those of the process that loaded last: what an
+/// earlier one had counted went with it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRecord {
+    /// Host and port, or the socket.
+    pub name: String,
+    /// The most loading connections that were open there at once.
+    pub connections: u32,
+    /// Statements that were acknowledged, those of batches that were taken back too.
+    pub statements: u64,
+    /// Rows that were acknowledged, those of batches that were taken back too.
+    pub rows: u64,
+    /// Answers that were errors, those of what was sent again too.
+    pub errors: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_error: Option<String>,
+    /// Rows counted through it at the end.
+    pub counted_rows: Option<u64>,
+    /// When it was given up, UTC, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_why: Option<String>,
 }
 
 /// One batch into a fresh side table, under the settings of a curve that has ended: whether the server is still as fast as it was.

@@ -9,14 +9,14 @@ use super::loading::load_batches;
 use super::patience::patiently;
 use super::resume::{self, Past, Start};
 use super::workers::Crew;
-use super::{Event, Runner, control_batch, mark, probes, table_name, verify};
+use super::{Event, Runner, control_batch, endpoints, mark, probes, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
 use crate::plan::{CurvePlan, Plan};
 use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
-use crate::target::{Failure, FailureKind, Purpose, Session, Table, TableOrder};
+use crate::target::{Failure, FailureKind, Purpose, ServerSessions, Session, Table, TableOrder};
 use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
@@ -176,6 +176,7 @@ fn load_table(
             let result = load_batches(runner, &mut record.curves[index], plan, table.as_mut(), &mut ready, start);
             let Ready { crew, source, .. } = ready;
             crew.dismiss(GRACE);
+            endpoints::note(&mut record.curves[index], table.as_ref(), &*runner.clock);
             let entry = &mut record.curves[index];
             match result {
                 Ok(ended) => {
@@ -295,8 +296,9 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
 /// The line of the journal by which a later resume finds these sessions.
 pub fn sessions(plan: &CurvePlan, table: &mut dyn Table, crew: &Crew) -> Line {
     // Without the server's start the numbers tell nothing, and nothing will be ended.
-    let server_started_at = table.server_started_at().ok().flatten();
-    Line::Sessions { curve: plan.number, server_started_at, ids: crew.session_ids() }
+    let ids = crew.session_ids();
+    let unknown = |ids| vec![ServerSessions { endpoint: None, server_started_at: None, ids }];
+    Line::sessions(plan.number, table.server_sessions(&ids).unwrap_or_else(|_| unknown(ids)))
 }
 
 /// A failure as an outcome.
@@ -332,7 +334,9 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
     });
     match checked {
         Ok(verification) => {
-            if let Some(message) = verify::problem(&verification) {
+            endpoints::note(entry, table, &*runner.clock);
+            if let Some(message) = endpoints::problem(&entry.endpoints, rows).or_else(|| verify::problem(&verification))
+            {
                 entry.outcome = Outcome::Failed { code: None, message };
             }
             entry.verification = Some(verification);

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::boundary::Boundary;
+use crate::target::ServerSessions;
 
 /// Name of the journal in a run directory.
 pub const JOURNAL_FILE: &str = "journal";
@@ -33,6 +34,9 @@ pub enum Line {
         server_started_at: Option<i64>,
         /// The server's numbers of the sessions.
         ids: Vec<u64>,
+        /// Where the sessions are on several endpoints of a cluster: all of them, and the two fields above are empty.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        endpoints: Vec<ServerSessions>,
     },
     /// The rows beyond `batch` have been removed, and the lines above this one count no more: the curve goes on from there.
     BackTo {
@@ -66,6 +70,19 @@ pub enum Line {
 }
 
 impl Line {
+    /// Sessions that were opened, on one server or on the endpoints of a cluster.
+    pub fn sessions(curve: usize, mut servers: Vec<ServerSessions>) -> Self {
+        match servers.as_mut_slice() {
+            [ServerSessions { endpoint: None, server_started_at, ids }] => Self::Sessions {
+                curve,
+                server_started_at: *server_started_at,
+                ids: std::mem::take(ids),
+                endpoints: Vec::new(),
+            },
+            _ => Self::Sessions { curve, server_started_at: None, ids: Vec::new(), endpoints: servers },
+        }
+    }
+
     fn curve(&self) -> usize {
         match self {
             Self::Boundary { curve, .. }
@@ -162,12 +179,16 @@ impl Told {
         self.lines.iter().rfind(is_probe).filter(|line| matches!(line, Line::Probe { .. }))
     }
 
-    /// All sessions, with the start of their server.
-    pub fn sessions(&self) -> impl Iterator<Item = (Option<i64>, &[u64])> {
-        self.lines.iter().filter_map(|line| match line {
-            Line::Sessions { server_started_at, ids, .. } => Some((*server_started_at, ids.as_slice())),
-            _ => None,
-        })
+    /// All sessions, by server.
+    pub fn sessions(&self) -> Vec<ServerSessions> {
+        let of_line = |line: &Line| match line {
+            Line::Sessions { endpoints, .. } if !endpoints.is_empty() => endpoints.clone(),
+            Line::Sessions { server_started_at, ids, .. } => {
+                vec![ServerSessions { endpoint: None, server_started_at: *server_started_at, ids: ids.clone() }]
+            }
+            _ => Vec::new(),
+        };
+        self.lines.iter().flat_map(of_line).collect()
     }
 }
 
@@ -197,7 +218,8 @@ mod tests {
         assert_eq!(Told::read(directory.path(), 2).unwrap(), Told::default());
         let at = |batch: u64, max_id| Boundary { table_rows: batch * 10, max_id };
         let boundary = |batch, max_id| Line::Boundary { curve: 2, batch, boundary: at(batch, max_id) };
-        let sessions = Line::Sessions { curve: 2, server_started_at: Some(5), ids: vec![7, 8] };
+        let on_one = ServerSessions { endpoint: None, server_started_at: Some(5), ids: vec![7, 8] };
+        let sessions = Line::sessions(2, vec![on_one.clone()]);
         let other = Line::Boundary { curve: 1, batch: 9, boundary: at(9, None) };
         for line in [&sessions, &boundary(1, Some(10)), &boundary(1, Some(14)), &other, &boundary(2, Some(20))] {
             Journal::open(directory.path()).unwrap().append(line).unwrap();
@@ -208,7 +230,7 @@ mod tests {
         assert_eq!(told.boundary(2), Some(at(2, Some(20))));
         assert_eq!(told.boundary(3), None);
         assert_eq!(told.highest_batch(), 2);
-        assert_eq!(told.sessions().collect::<Vec<_>>(), [(Some(5), &[7, 8][..])]);
+        assert_eq!(told.sessions(), [on_one]);
 
         let path = directory.path().join(JOURNAL_FILE);
         let text = std::fs::read(&path).unwrap();
@@ -219,5 +241,19 @@ mod tests {
         let told = Told::read(directory.path(), 2).unwrap();
         assert_eq!(told.boundary(1), None, "it was undone");
         assert_eq!(told.highest_batch(), 0, "its rows were removed");
+    }
+
+    #[test]
+    fn sessions_of_one_server_are_written_as_before_and_those_of_several_by_endpoint() {
+        let directory = tempfile::tempdir().unwrap();
+        let old = r#"{"what":"sessions","curve":1,"server_started_at":5,"ids":[7,8]}"#;
+        let on_one = ServerSessions { endpoint: None, server_started_at: Some(5), ids: vec![7, 8] };
+        assert_eq!(serde_json::to_string(&Line::sessions(1, vec![on_one.clone()])).unwrap(), old);
+        let at =
+            |name: &str, id| ServerSessions { endpoint: Some(name.into()), server_started_at: Some(9), ids: vec![id] };
+        let mut journal = Journal::open(directory.path()).unwrap();
+        journal.append(&Line::sessions(1, vec![on_one.clone()])).unwrap();
+        journal.append(&Line::sessions(1, vec![at("a:1", 7), at("b:2", 7)])).unwrap();
+        assert_eq!(Told::read(directory.path(), 1).unwrap().sessions(), [on_one, at("a:1", 7), at("b:2", 7)]);
     }
 }

@@ -15,7 +15,7 @@ use super::probes::{self, Point};
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
-use super::{Clock, Event, Interrupt, Runner};
+use super::{Clock, Event, Interrupt, Runner, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -107,12 +107,14 @@ pub fn load_batches(
                 return Ok(unfinished.ended);
             }
         };
+        endpoints::note(entry, table, &*runner.clock);
         last_end = Some(measured.ended);
         let mut words: Vec<&str> = Vec::new();
         words.extend((batch == 1).then_some("first"));
         words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
         words.extend(std::mem::take(&mut probed).then_some("after-probe"));
+        words.extend(endpoints::word(entry));
         words.extend(sample_notes.iter().map(String::as_str));
         let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
         let now = runner.clock.now();
@@ -414,6 +416,9 @@ pub fn reconnect(
         sessions.push(table.connect()?);
     }
     ready.crew = Crew::start(sessions, plan.cell.connections as usize, &ready.encoder, &runner.clock);
+    for news in table.news() {
+        runner.reporter.report(&Event::Note(&news));
+    }
     let line = super::curve::sessions(plan, table, &ready.crew);
     runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))
 }

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod control_batch;
 pub mod curve;
 pub mod directory;
+pub mod endpoints;
 pub mod interrupt;
 pub mod journal;
 pub mod loading;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::boundary::{Boundary, rows_between, take_back};
+use super::boundary::{Boundary, has_boundary_ids, rows_between, take_back};
 use super::journal::{Line, Told};
 use super::patience::patiently;
 use super::{Event, Runner};
@@ -18,9 +18,6 @@ use crate::record::{CurveRecord, Outcome, RunRecord, Sample, store};
 use crate::rows::RowSource;
 use crate::target::{Failure, FailureKind, RowSet, Table};
 use crate::units::grouped;
-
-/// Two readings of one server's start differ by this much at most.
-const SAME_START_SECONDS: i64 = 2;
 
 /// What an earlier rowcliff left of a run.
 #[derive(Debug, Clone)]
@@ -198,25 +195,13 @@ fn words(entry: &CurveRecord, resumption: &Resumption, table_rows: u64) -> Strin
 
 /// The line that lets a later resume end the sessions over which this one changes the table.
 pub fn own_sessions(curve: usize, table: &mut dyn Table) -> Result<Line, Failure> {
-    Ok(Line::Sessions { curve, server_started_at: table.server_started_at()?, ids: table.own_sessions()? })
+    let own = table.own_sessions()?;
+    Ok(Line::sessions(curve, table.server_sessions(&own)?))
 }
 
 /// Ends what the sessions of a killed rowcliff still do: a statement goes on for seconds without its client.
 fn end_orphans(table: &mut dyn Table, told: &Told) -> Result<(), Failure> {
-    let started_at = table.server_started_at()?;
-    let own = table.own_sessions()?;
-    // Numbers only grow while a server runs: ours, which is new, is above all of its own.
-    let newest = own.iter().max().copied().unwrap_or(u64::MAX);
-    let same_start = |other: Option<i64>| match (started_at, other) {
-        (Some(now), Some(then)) => (now - then).abs() <= SAME_START_SECONDS,
-        _ => false,
-    };
-    let mut orphans: Vec<u64> = Vec::new();
-    for (then, ids) in told.sessions() {
-        if same_start(then) {
-            orphans.extend(ids.iter().filter(|&id| *id < newest && !own.contains(id)));
-        }
-    }
+    let orphans = table.left_sessions(&told.sessions())?;
     table.end_sessions(&orphans)
 }
 
@@ -260,7 +245,7 @@ fn look(
     if is_empty {
         (lost_rows, batches) = (recorded * batch_rows, 0);
     }
-    let needs_ids = table.facts().auto_increment().is_some();
+    let needs_ids = has_boundary_ids(table);
     while batches > 0 {
         let there = match (told.boundary(batches - 1), told.boundary(batches)) {
             (Some(before), Some(after)) => rows_between(table, source, before, after)?,

@@ -10,6 +10,7 @@ pub mod mysql;
 pub mod reading;
 pub mod registry;
 pub mod scratch;
+pub mod sessions;
 pub mod sqlite;
 pub mod sqlite_status;
 
@@ -21,11 +22,12 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::load::Body;
 use crate::plan::{Cell, CurvePlan};
-use crate::record::run::TargetRecord;
+use crate::record::run::{EndpointRecord, TargetRecord};
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Column, Dialect, TemplateValues};
 pub use answer::Rows;
 pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
+pub use sessions::ServerSessions;
 
 /// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
 pub const CANDIDATES: usize = 64;
@@ -326,6 +328,24 @@ pub trait Table: Send {
         Ok(Vec::new())
     }
 
+    /// Which servers sessions are on, for the journal.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn server_sessions(&mut self, ids: &[u64]) -> Result<Vec<ServerSessions>, Failure> {
+        let server_started_at = self.server_started_at()?;
+        Ok(vec![ServerSessions { endpoint: None, server_started_at, ids: ids.to_vec() }])
+    }
+
+    /// Which of the sessions that a journal tells of may still be there.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn left_sessions(&mut self, told: &[ServerSessions]) -> Result<Vec<u64>, Failure> {
+        let (started_at, own) = (self.server_started_at()?, self.own_sessions()?);
+        Ok(told.iter().flat_map(|sessions| sessions.left(started_at, &own)).collect())
+    }
+
     /// Ends sessions of this run that its client has left, and waits until they are gone: a server goes on with the
     /// statement of a client that is no longer there.
     ///
@@ -352,6 +372,21 @@ pub trait Table: Send {
     /// The size of the table, between batches.
     fn size(&mut self) -> TableSize {
         TableSize::default()
+    }
+
+    /// Whether a row that is inserted later has a higher AUTO_INCREMENT value: not where several servers count, each its own.
+    fn ids_ascend(&self) -> bool {
+        true
+    }
+
+    /// The endpoints of a cluster, with what became of each; empty where there is one server only.
+    fn endpoints(&self) -> Vec<EndpointRecord> {
+        Vec::new()
+    }
+
+    /// What became known since this was asked last and a person should hear at once.
+    fn news(&mut self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Uses the control connection while a batch takes its time, so that it stays open, and says whether the target
@@ -398,7 +433,7 @@ pub trait Session: Send {
     /// What can end its running statement from outside.
     fn canceller(&self) -> Box<dyn Canceller>;
 
-    /// The id by which the server knows it.
+    /// The number by which the table knows it: the server's own, where there is one server.
     fn id(&self) -> Option<u64>;
 
     /// Starts a transaction of more than one statement.
@@ -413,6 +448,14 @@ pub trait Session: Send {
     /// # Errors
     /// What the target said.
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure>;
+
+    /// Waits until this session sees what other servers of its cluster have committed.
+    ///
+    /// # Errors
+    /// What the target said.
+    fn catch_up(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Makes a statement ready that is asked many times, with `?` for its values. Gives its number in this session.
     ///

@@ -36,6 +36,8 @@ pub enum ServerProcess {
     /// Another machine's, or one that cannot be found.
     #[default]
     Unknown,
+    /// Those of several servers, which are not watched.
+    Several,
     /// A process of this machine.
     Local(u32),
     /// rowcliff's own: an embedded database.

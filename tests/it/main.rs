@@ -6,6 +6,7 @@
 mod browser;
 mod care;
 mod cli;
+mod cluster;
 mod compare;
 mod fake;
 mod foreign;

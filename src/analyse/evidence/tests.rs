@@ -100,6 +100,19 @@ fn notes_stalls_and_bytes_are_seen() {
 }
 
 #[test]
+fn a_lost_endpoint_is_seen_and_what_one_endpoint_counts_is_no_figure_of_the_whole() {
+    let mut curve = curve();
+    for sample in curve.samples.iter_mut().filter(|sample| sample.batch >= 9) {
+        sample.notes = "fewer-endpoints".into();
+    }
+    let rises = |batch| if batch < 9 { 1000.0 } else { 90_000.0 };
+    let counted: Counted = [counter("b:3306/Innodb_pages_written", rises)].into();
+    let found = found(&curve, None, Some(&counted));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "fewer-endpoints");
+}
+
+#[test]
 fn interruptions_at_the_onset_are_seen() {
     let mut curve = curve();
     curve.samples[8].notes = "resumed".into();

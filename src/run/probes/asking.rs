@@ -102,7 +102,10 @@ pub fn prepare_all(
 ) -> Result<Vec<Operation>, Failure> {
     let job = |_| -> Job<Result<Operation, Failure>> {
         let table = Arc::clone(table);
-        Box::new(move |session| Operation::prepare(session, &table, kind, follow))
+        Box::new(move |session| {
+            session.catch_up()?;
+            Operation::prepare(session, &table, kind, follow)
+        })
     };
     let ready = all(crew, (0..connections).map(job).collect(), &AtomicBool::new(false), &mut || Watch::Wait)?;
     Ok(ready.unwrap_or_default())
@@ -317,6 +320,7 @@ pub fn look_up_all(
         let (table, rows) = (Arc::clone(table), Arc::clone(&rows));
         let (abort, done) = (Arc::clone(&abort), Arc::clone(&done));
         Box::new(move |session| {
+            session.catch_up()?;
             let statement = session.prepare(&table.select_id(scan))?;
             let mut found = Rows::default();
             let mut ids = Vec::new();
@@ -366,6 +370,7 @@ pub fn put_back_all(
         let shared = Arc::clone(shared);
         let (abort, done, indexes) = (Arc::clone(&abort), Arc::clone(&done), Arc::clone(&indexes));
         Box::new(move |session| {
+            session.catch_up()?;
             let mut restore = Restore::prepare(session, &shared.table, kind)?;
             let own = &indexes[indexes.len() * worker / workers..indexes.len() * (worker + 1) / workers];
             for part in own.chunks(PUT_BACK_AT_ONCE) {

@@ -45,12 +45,15 @@ pub struct Access {
     pub skip_binlog: bool,
     /// Whether nothing at all is set, not even in the session: `check` only reads.
     pub reads_only: bool,
+    /// Whether the server is one of several, so that reads which decide have to wait for what was committed elsewhere.
+    pub is_member: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
-        Self { place, secret, ssl_mode: SslMode::default(), ssl_ca: None, skip_binlog: false, reads_only: false }
+        let ssl_mode = SslMode::default();
+        Self { place, secret, ssl_mode, ssl_ca: None, skip_binlog: false, reads_only: false, is_member: false }
     }
 
     /// With the protection that was asked for.
@@ -74,13 +77,21 @@ impl Access {
                 port: 3306,
                 socket: Some(socket),
                 database: database.into(),
+                others: Vec::new(),
             },
             secret: Secret::default(),
             ssl_mode: SslMode::Disabled,
             ssl_ca: None,
             skip_binlog: false,
             reads_only: false,
+            is_member: false,
         }
+    }
+
+    /// The same for each endpoint of a cluster; for one server itself.
+    pub fn endpoints(&self) -> Vec<Self> {
+        let is_member = self.place.is_cluster();
+        self.place.endpoints().into_iter().map(|place| Self { place, is_member, ..self.clone() }).collect()
     }
 
     fn options(&self, tls: bool) -> Opts {
@@ -154,7 +165,7 @@ impl Access {
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(_) | mysql::DriverError::ConnectTimeout) => {
                 let what = match &self.place.socket {
                     Some(socket) => format!("no server answers on the socket {}", socket.display()),
-                    None => format!("no server answers at {}:{}", self.place.host, self.place.port),
+                    None => format!("no server answers at {}", self.place.name()),
                 };
                 Failure::fatal(format!("{what}; check that it runs and that the address is right ({error})"))
             }
@@ -241,6 +252,26 @@ impl SslMode {
             Self::VerifyIdentity => "verify-identity",
         }
     }
+}
+
+/// Waits until a member of a cluster has what the others committed before: a Galera node applies the rows of another one a
+/// little later, and a count that comes too early would find too few. Once is enough, since nothing of ours is committed
+/// elsewhere while rows are counted and removed; with each statement it would take seconds after a node was lost. Loading
+/// connections do not wait: nothing they do depends on it, and their time is measured.
+///
+/// # Errors
+/// The server did not get there.
+pub fn wait_for_members(conn: &mut Conn) -> Result<(), Failure> {
+    // MySQL's Group Replication, whose variable others do not know.
+    if conn.query_drop("SET SESSION group_replication_consistency='BEFORE'").is_ok() {
+        conn.query_drop("SELECT 1").map_err(failure)?;
+    }
+    // A server that is no Galera node does not know this one.
+    if conn.query_drop("SET SESSION wsrep_sync_wait=15").is_ok() {
+        conn.query_drop("SELECT 1").map_err(failure)?;
+        conn.query_drop("SET SESSION wsrep_sync_wait=DEFAULT").map_err(failure)?;
+    }
+    Ok(())
 }
 
 /// Puts a connection into the state that every curve is measured in.

@@ -46,7 +46,10 @@ impl Flavour {
 /// The control connection.
 #[derive(Debug)]
 pub struct Control {
+    /// Where it is.
     access: Access,
+    /// Where else it may go when its server is gone: the other endpoints of a cluster.
+    elsewhere: Vec<Access>,
     conn: Conn,
     socket: SocketHandle,
     /// Set when it was lost: it is opened again before the next use.
@@ -74,9 +77,9 @@ impl Control {
     /// # Errors
     /// See [`Access::connect`].
     pub fn open(access: Access) -> Result<Self, Failure> {
-        let (conn, socket) = open_connection(&access)?;
-        let mut control =
-            Self { access, conn, socket, broken: false, silent: None, flavour: Flavour::MySql, version: String::new() };
+        let (access, elsewhere, conn, socket) = open_first(access.endpoints())?;
+        let (broken, silent, flavour, version) = (false, None, Flavour::MySql, String::new());
+        let mut control = Self { access, elsewhere, conn, socket, broken, silent, flavour, version };
         control.version = control.first::<String>("SELECT VERSION()")?.unwrap_or_default();
         let comment = control.first::<String>("SELECT @@version_comment")?.unwrap_or_default();
         let all = format!("{} {comment}", control.version).to_ascii_lowercase();
@@ -111,8 +114,7 @@ impl Control {
                     message: "the server did not answer a moment ago".into(),
                 });
             }
-            let (conn, socket) = open_connection(&self.access).inspect_err(|_| self.silent = Some(Instant::now()))?;
-            (self.conn, self.socket, self.broken, self.silent) = (conn, socket, false, None);
+            self.reopen().inspect_err(|_| self.silent = Some(Instant::now()))?;
         }
         self.socket.set_timeout(Some(limit));
         let asked = Instant::now();
@@ -127,6 +129,28 @@ impl Control {
             }
             other => other,
         }
+    }
+
+    /// Opens it again, of a cluster at the first endpoint that answers.
+    fn reopen(&mut self) -> Result<(), Failure> {
+        let all = std::iter::once(&self.access).chain(&self.elsewhere).cloned().collect();
+        let (access, elsewhere, conn, socket) = open_first(all)?;
+        (self.access, self.elsewhere, self.conn, self.socket) = (access, elsewhere, conn, socket);
+        (self.broken, self.silent) = (false, None);
+        Ok(())
+    }
+
+    /// Uses only these endpoints from now on: where it is at another one it moves with its next use.
+    pub fn stay_at(&mut self, endpoints: Vec<Access>) {
+        let mut endpoints = endpoints;
+        if let Some(here) = endpoints.iter().position(|access| access.place == self.access.place) {
+            endpoints.remove(here);
+        } else if !endpoints.is_empty() {
+            self.access = endpoints.remove(0);
+            (self.broken, self.silent) = (true, None);
+            self.socket.shutdown();
+        }
+        self.elsewhere = endpoints;
     }
 
     /// Tries the server again with the next use even if it was silent a moment ago: for what must not be left undone.
@@ -232,6 +256,10 @@ impl Control {
             // The server was silent a moment ago: another five seconds for each session would be too many.
             return;
         }
+        if self.broken && !self.elsewhere.is_empty() {
+            // Opened again it may be at another server, where the number is somebody else's.
+            return;
+        }
         let _ = self.call(BRIEF, |conn| conn.query_drop(format!("KILL QUERY {id}")));
     }
 
@@ -314,6 +342,21 @@ pub fn named_global_status(control: &mut Control, name: &str) -> Option<u64> {
 /// A cell of a named row; empty where it is absent or NULL.
 pub fn word(row: &BTreeMap<String, Option<String>>, name: &str) -> String {
     row.get(name).cloned().flatten().unwrap_or_default()
+}
+
+/// Opens a connection at the first of these that answers. Gives it with the others.
+fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, SocketHandle), Failure> {
+    let mut refused = None;
+    for at in 0..list.len() {
+        match open_connection(&list[at]) {
+            Ok((conn, socket)) => {
+                let access = list.remove(at);
+                return Ok((access, list, conn, socket));
+            }
+            Err(failure) => refused = refused.or(Some(failure)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| Failure::fatal("no endpoint is named")))
 }
 
 fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {

@@ -109,6 +109,11 @@ pub fn failure(error: mysql::Error) -> Failure {
                     " (wsrep_max_ws_rows and wsrep_max_ws_size limit a transaction: give fewer rows with --commit-rows)",
                 );
             }
+            // What a Galera node says to everything while it is outside its cluster or has not caught up.
+            let is_outside = server.code == 1047 && message.contains("WSREP")
+                || message.contains("Not connected to Primary Component");
+            let kind = if is_outside { FailureKind::Lost } else { kind };
+            let next = if is_outside { "this Galera node is outside its cluster" } else { next };
             if !next.is_empty() {
                 message = format!("{message} ({next})");
             }

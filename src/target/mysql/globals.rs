@@ -503,7 +503,7 @@ fn hint(failure: &Failure, name: &str, control: &Control) -> String {
 }
 
 /// What tells one server from another and stays the same while it runs.
-fn identity(control: &mut Control) -> Result<String, Failure> {
+pub(super) fn identity(control: &mut Control) -> Result<String, Failure> {
     let names = ["server_uuid", "server_uid", "hostname", "port", "socket", "datadir", "server_id"];
     let variables = control.variables(names)?;
     let words: Vec<String> =

@@ -59,6 +59,22 @@ pub fn limits(engine: &Engine, variables: &BTreeMap<String, String>, logged: boo
     limits
 }
 
+/// The narrower of two servers' limits: what both take.
+pub fn narrower(one: Limits, other: Limits) -> Limits {
+    let rows = if other.transaction_rows < one.transaction_rows { other } else { one };
+    let bytes = if other.transaction_bytes < one.transaction_bytes { other } else { one };
+    Limits {
+        statement_bytes: one.statement_bytes.min(other.statement_bytes),
+        placeholders: one.placeholders.min(other.placeholders),
+        transaction_rows: rows.transaction_rows,
+        transaction_rows_by: rows.transaction_rows_by,
+        transaction_bytes: bytes.transaction_bytes,
+        transaction_bytes_by: bytes.transaction_bytes_by,
+        transactional: one.transactional && other.transactional,
+        keeps_rows: one.keeps_rows && other.keeps_rows,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +96,16 @@ mod tests {
         assert_eq!(of("innodb", false, &off).transaction_rows, u64::MAX);
         // 0 is no limit.
         assert_eq!(of("innodb", false, &[("wsrep_on", "ON"), ("wsrep_max_ws_rows", "0")]).transaction_rows, u64::MAX);
+    }
+
+    #[test]
+    fn of_two_servers_the_narrower_limits_count_each_with_its_variable() {
+        let galera = |rows: &'static str, bytes: &'static str| {
+            of("innodb", false, &[("wsrep_on", "ON"), ("wsrep_max_ws_rows", rows), ("wsrep_max_ws_size", bytes)])
+        };
+        let both = narrower(galera("5000", "1000"), galera("0", "500"));
+        assert_eq!((both.transaction_rows, both.transaction_rows_by), (5000, "wsrep_max_ws_rows"));
+        assert_eq!((both.transaction_bytes, both.transaction_bytes_by), (250, "wsrep_max_ws_size"));
     }
 
     #[test]

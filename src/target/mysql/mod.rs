@@ -1,5 +1,6 @@
 //! Servers of the MySQL family: MariaDB, MySQL and what speaks their protocol.
 
+pub mod cluster;
 pub mod columns;
 pub mod connect;
 pub mod control;
@@ -8,6 +9,7 @@ pub mod execute;
 pub mod globals;
 pub mod limits;
 pub mod offer;
+pub mod orphans;
 pub mod place;
 pub mod preflight;
 pub mod privileges;
@@ -27,6 +29,8 @@ use std::time::Duration;
 pub use connect::{Access, SslMode};
 pub use control::{Flavour, SharedControl};
 
+use cluster::Cluster;
+use cluster::table::ClusterTable;
 use control::{Control, escape, lock, quote_identifier};
 use globals::{Globals, SharedGlobals, lock_globals};
 use offer::Offer;
@@ -104,6 +108,8 @@ pub struct MysqlTarget {
     /// The user's own CREATE TABLE template.
     schema: Option<String>,
     control: Option<SharedControl>,
+    /// Its endpoints, where several are named.
+    cluster: Option<Cluster>,
     globals: Option<SharedGlobals>,
     preflight: Option<Preflight>,
     closing: Closing,
@@ -114,9 +120,11 @@ pub struct MysqlTarget {
 impl MysqlTarget {
     /// A server somebody else runs. Nothing is opened yet.
     pub fn external(label: &str, access: Access, mode: Mode, run_directory: &Path) -> Self {
+        let access = Access { reads_only: mode == Mode::ReadsOnly, ..access };
         Self {
             label: label.to_owned(),
-            access: Access { reads_only: mode == Mode::ReadsOnly, ..access },
+            cluster: Cluster::of(&access),
+            access,
             mode,
             run_directory: run_directory.to_owned(),
             care: Care::default(),
@@ -176,13 +184,22 @@ impl MysqlTarget {
 impl Target for MysqlTarget {
     fn describe(&mut self) -> Result<TargetRecord, Error> {
         let control = self.control()?;
-        let left = match self.mode {
-            Mode::MayChange => globals::restore_leftovers(&control, &self.run_directory)
-                .map(|done| done.into_iter().map(|done| format!("an earlier run's settings: {done}")).collect()),
-            Mode::ReadsOnly => globals::leftovers_of(&control),
-        };
-        let mut notes: Vec<String> = left.map_err(|failure| self.error(&failure))?;
+        let mut servers = vec![Arc::clone(&control)];
+        if let Some(cluster) = &mut self.cluster {
+            cluster.reached();
+            servers = cluster.controls();
+        }
+        let mut notes = Vec::new();
+        for server in servers {
+            let left: Result<Vec<String>, Failure> = match self.mode {
+                Mode::MayChange => globals::restore_leftovers(&server, &self.run_directory)
+                    .map(|done| done.into_iter().map(|done| format!("an earlier run's settings: {done}")).collect()),
+                Mode::ReadsOnly => globals::leftovers_of(&server),
+            };
+            notes.extend(left.map_err(|failure| self.error(&failure))?);
+        }
         notes.extend(self.preflight()?.notes());
+        notes.extend(self.cluster.iter().flat_map(Cluster::notes));
         let mut control = lock(&control);
         notes.extend(control.encryption_note());
         let variables = control.variables(SERVER_VARIABLES.iter().copied()).map_err(|failure| self.error(&failure))?;
@@ -190,6 +207,13 @@ impl Target for MysqlTarget {
     }
 
     fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
+        if let Some(cluster) = &mut self.cluster {
+            let read = cluster.read(self.care, self.schema.as_deref());
+            return match read {
+                Ok(()) => Ok(cluster.judge(curve)),
+                Err(failure) => Err(self.error(&failure)),
+            };
+        }
         Ok(self.preflight()?.judge(curve))
     }
 
@@ -204,15 +228,23 @@ impl Target for MysqlTarget {
         let mut table = MysqlTable::planned(&control, order, globals, self.closing);
         // When anything fails from here on, dropping `table` puts back what was changed.
         let mut notes = Vec::new();
-        for (name, value) in cell.variables() {
-            notes.extend(lock_globals(&table.globals).set(&name, &value)?);
+        match &mut self.cluster {
+            Some(cluster) => cluster.prepare(&control, order)?,
+            None => {
+                for (name, value) in cell.variables() {
+                    notes.extend(lock_globals(&table.globals).set(&name, &value)?);
+                }
+            }
         }
         table.make_or_find(order)?;
         table.facts.notes.extend(notes);
         if order.purpose != Purpose::Trial && !self.loaded.contains(&cell.engine_entry) {
             self.loaded.push(cell.engine_entry.clone());
         }
-        Ok(Box::new(table))
+        match &self.cluster {
+            Some(cluster) => Ok(Box::new(ClusterTable::over(table, cluster.endpoints(), order)?)),
+            None => Ok(Box::new(table)),
+        }
     }
 
     fn settle(&mut self, limit: Duration, asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
@@ -222,7 +254,11 @@ impl Target for MysqlTarget {
         // A server that cannot be reached is for the curve to find.
         let control = self.control().ok()?;
         let flavour = lock(&control).flavour;
-        settle::wait(&control, &settle::idle(&self.loaded, flavour), limit, settle::PAUSE, asked_to_end)
+        let idle = settle::idle(&self.loaded, flavour);
+        let Some(cluster) = &self.cluster else {
+            return settle::wait(&control, &idle, limit, settle::PAUSE, asked_to_end);
+        };
+        cluster.settle(&idle, limit, asked_to_end)
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -232,6 +268,7 @@ impl Target for MysqlTarget {
         }
         let restored = self.globals.take().map_or(Ok(()), |globals| lock_globals(&globals).restore().map(|_| ()));
         self.control = None;
+        self.cluster = Cluster::of(&self.access);
         restored.map_err(|failure| {
             Error::target(&self.label, failure.to_string(), "it stays saved: `rowcliff restore` tries again")
         })

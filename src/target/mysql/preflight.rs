@@ -6,7 +6,7 @@ use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
 use super::privileges::{self, Grants};
-use super::{is_on, unable};
+use super::{cluster, is_on, unable};
 use crate::key::Storage;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
@@ -37,6 +37,10 @@ pub struct Preflight {
     user_connections: u64,
     /// Open at the time, ours included.
     open_connections: u64,
+    /// Servers that share the loading connections.
+    servers: u64,
+    /// Why this node of a Galera cluster takes no rows, if it does not.
+    not_synced: Option<String>,
 }
 
 /// The replicas of a server, as far as they can be seen.
@@ -72,8 +76,25 @@ impl Preflight {
             replicas,
             user_connections: control.first("SELECT @@SESSION.max_user_connections").ok().flatten().unwrap_or(0),
             open_connections: named_global_status(control, "Threads_connected").unwrap_or(1),
+            servers: 1,
+            not_synced: if variables.get("wsrep_on").is_some_and(|value| is_on(value)) {
+                cluster::not_synced(control, true)
+            } else {
+                None
+            },
             variables,
         })
+    }
+
+    /// The same, where so many servers share the loading connections.
+    #[must_use]
+    pub fn shared_by(self, servers: u64) -> Self {
+        Self { servers, ..self }
+    }
+
+    /// A global variable as it was read.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(&name.to_ascii_lowercase()).map(String::as_str)
     }
 
     fn number(&self, name: &str) -> Option<u64> {
@@ -126,7 +147,9 @@ impl Preflight {
             return Verdict::Unable { why };
         }
         let prevented = self
-            .read_only()
+            .not_synced
+            .clone()
+            .or_else(|| self.read_only())
             .or_else(|| self.offer.missing(&cell.engine_entry))
             .or_else(|| self.privileges())
             .or_else(|| self.replicas())
@@ -228,16 +251,17 @@ impl Preflight {
     }
 
     fn connections(&self, cell: &Cell) -> Option<String> {
-        let wanted = u64::from(cell.sessions()) + 1;
-        let too_many = |limit: String| match cell.probe_connections > cell.connections {
-            false => format!(
-                "{} loading connections and one for control are more than {limit}; give fewer with --connections",
-                cell.connections
-            ),
-            true => format!(
-                "{} connections for probes and one for control are more than {limit}; give fewer with --probe-connections",
-                cell.probe_connections
-            ),
+        let here = u64::from(cell.sessions()).div_ceil(self.servers.max(1));
+        // Of a cluster the control connection of the target itself may be here as well.
+        let control = if self.servers > 1 { 2 } else { 1 };
+        let wanted = here + control;
+        let too_many = |limit: String| {
+            let control = if control == 1 { "one" } else { "two" };
+            let (what, flag) = match cell.probe_connections > cell.connections {
+                false => ("loading connections", "--connections"),
+                true => ("connections for probes", "--probe-connections"),
+            };
+            format!("{here} {what} and {control} for control are more than {limit}; give fewer with {flag}")
         };
         if self.user_connections > 0 && wanted > self.user_connections {
             return Some(too_many(format!("max_user_connections={} of user {}", self.user_connections, self.user)));

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
 
+use super::connect::wait_for_members;
 use super::control::{SharedControl, lock, named};
 use super::errors::failure;
 use super::execute::{self, Coding};
@@ -87,6 +88,17 @@ impl MysqlSession {
             infile,
             progress,
         }
+    }
+
+    /// Waits once for what the other members of its cluster have committed, and leaves the session as it was.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn wait_for_members(&mut self) -> Result<(), Failure> {
+        wait_for_members(&mut self.conn)?;
+        // A server that is no member of a group does not know this one.
+        let _ = self.conn.query_drop("SET SESSION group_replication_consistency=DEFAULT");
+        Ok(())
     }
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {

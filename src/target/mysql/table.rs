@@ -1,19 +1,19 @@
 //! The table of one curve on a server of the MySQL family.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
-use super::connect::prepare_session;
+use super::connect::{prepare_session, wait_for_members};
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
 use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::place::AskTablespaces;
-use super::session::{MysqlCanceller, MysqlSession};
+use super::session::MysqlSession;
 use super::socket::SocketHandle;
-use super::{bears_mark, is_lock_wait, is_on, locked, place, status};
+use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
+use crate::plan::ServerPlace;
 use crate::rows::{Lookup, Value};
 use crate::target::engines::Counters;
 use crate::target::{
@@ -23,8 +23,6 @@ use crate::target::{
 
 /// Rows of one DELETE.
 const DELETE_ROWS: u64 = 20_000;
-/// How long the sessions of a lost client may take to end: their transactions are rolled back first.
-const ORPHAN_LIMIT: Duration = Duration::from_secs(600);
 
 /// The table of one curve.
 pub struct MysqlTable {
@@ -58,14 +56,26 @@ pub enum Closing {
 pub(super) struct Work {
     open: Option<(Conn, Arc<SocketHandle>)>,
     current: Current,
+    /// Whether its server, a member of a cluster, may lack what was committed at another one.
+    behind: bool,
 }
 
-/// Which session the work connection is, while it is open.
-type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>)>>>;
+/// Which session the work connection is and on which server, while it is open.
+type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>, ServerPlace)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
-        Self { open: None, current: Arc::new(Mutex::new(None)) }
+        Self { open: None, current: Arc::new(Mutex::new(None)), behind: false }
+    }
+
+    /// Rows may have been committed at other members of its cluster since it was used last.
+    pub(super) fn fall_behind(&mut self) {
+        self.behind = self.open.is_some();
+    }
+
+    /// What ends its statement from another thread.
+    pub(super) fn canceller(&self, control: &SharedControl) -> Box<dyn Canceller> {
+        Box::new(WorkCanceller { current: Arc::clone(&self.current), control: Arc::clone(control) })
     }
 
     fn conn(&mut self, control: &SharedControl) -> Result<&mut Conn, Failure> {
@@ -74,9 +84,10 @@ impl Work {
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
             let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
+            self.behind = access.is_member;
             let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((u64::from(conn.connection_id()), Arc::clone(&socket)));
+                Some((u64::from(conn.connection_id()), Arc::clone(&socket), access.place));
             self.open = Some((conn, socket));
         }
         match &mut self.open {
@@ -85,17 +96,23 @@ impl Work {
         }
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.open = None;
     }
 
-    fn run<T>(
+    pub(super) fn run<T>(
         &mut self,
         control: &SharedControl,
         call: impl FnOnce(&mut Conn) -> mysql::Result<T>,
     ) -> Result<T, Failure> {
-        let result = call(self.conn(control)?).map_err(failure);
+        self.conn(control)?;
+        let behind = std::mem::take(&mut self.behind);
+        let conn = self.conn(control)?;
+        let there = if behind { wait_for_members(conn) } else { Ok(()) };
+        let is_there = there.is_ok();
+        let result = there.and_then(|()| call(conn).map_err(failure));
+        self.behind = !is_there;
         if result.as_ref().is_err_and(|failure| failure.kind == crate::target::FailureKind::Lost) {
             self.close();
         }
@@ -112,9 +129,14 @@ struct WorkCanceller {
 impl Canceller for WorkCanceller {
     fn cancel(&self) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((id, socket)) = current {
-            MysqlCanceller::new(id, socket, Arc::clone(&self.control)).cancel();
+        let Some((id, socket, place)) = current else { return };
+        let mut control = lock(&self.control);
+        // A control connection that has moved to another endpoint would end somebody else's statement there.
+        if control.access().place == place {
+            control.kill(id);
         }
+        drop(control);
+        socket.shutdown();
     }
 }
 
@@ -132,7 +154,7 @@ impl Table for MysqlTable {
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
-        Box::new(WorkCanceller { current: Arc::clone(&self.work.current), control: Arc::clone(&self.control) })
+        self.work.canceller(&self.control)
     }
 
     fn count(&mut self) -> Result<Option<u64>, Failure> {
@@ -217,38 +239,12 @@ impl Table for MysqlTable {
     }
 
     fn end_sessions(&mut self, ids: &[u64]) -> Result<(), Failure> {
-        let list: Vec<String> = ids.iter().map(u64::to_string).collect();
-        if list.is_empty() {
+        if ids.is_empty() {
             return Ok(());
         }
         // Never our own, should a number have come again.
         let own = self.own_sessions()?;
-        let own: Vec<String> = own.iter().map(u64::to_string).collect();
-        let sql = format!(
-            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({}) AND ID NOT IN ({})",
-            list.join(","),
-            own.join(",")
-        );
-        let deadline = Instant::now() + ORPHAN_LIMIT;
-        loop {
-            let mut control = lock(&self.control);
-            let alive: Vec<u64> = control.rows(&sql)?;
-            if alive.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                return Err(Failure::fatal(format!(
-                    "session {} does not end (a long rollback?); end it at the server",
-                    alive[0]
-                )));
-            }
-            for id in alive {
-                // Gone meanwhile is what is wanted.
-                let _ = control.execute(&format!("KILL {id}"));
-            }
-            drop(control);
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        orphans::end(&self.control, ids, &own)
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
@@ -305,11 +301,7 @@ impl Table for MysqlTable {
     }
 
     fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
-        // Never more connections than were asked for plus one.
-        self.work.close();
-        // Nothing is set for it, so nothing is put back when it is closed.
-        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
-        Ok(Box::new(super::create_table(&self.control, order, globals, self.closing)?))
+        Ok(Box::new(self.side_table(order)?))
     }
 
     fn close(&mut self, keep: bool) -> Result<(), Failure> {
@@ -336,6 +328,15 @@ impl MysqlTable {
         Arc::clone(&self.control)
     }
 
+    /// Makes a second table beside it.
+    pub(super) fn side_table(&mut self, order: &TableOrder<'_>) -> Result<Self, Failure> {
+        // Never more connections than were asked for plus one.
+        self.work.close();
+        // Nothing is set for it, so nothing is put back when it is closed.
+        let globals = Globals::shared(Arc::clone(&self.control), order.directory);
+        super::create_table(&self.control, order, globals, self.closing)
+    }
+
     /// Adds what a reader should know.
     pub fn note(&mut self, note: String) {
         self.facts.notes.push(note);
@@ -351,26 +352,31 @@ impl MysqlTable {
                 format!("{name} > {above}{end}")
             }
             RowSet::Found([]) => return None,
-            RowSet::Found(lookups) => {
-                let words: Vec<String> =
-                    lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
-                words.join(" OR ")
-            }
+            RowSet::Found(lookups) => any_of(lookups),
         })
     }
 
     /// Removes rows in portions, so that no transaction grows beyond what the server takes.
     fn delete(&mut self, condition: &str) -> Result<u64, Failure> {
-        let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {DELETE_ROWS}", self.facts.quoted_name);
+        // What limits a transaction that inserts rows limits one that deletes them (wsrep_max_ws_rows).
+        let mut rows = DELETE_ROWS.min(self.facts.limits.transaction_rows).max(1);
         let mut removed = 0;
         loop {
+            let sql = format!("DELETE FROM {} WHERE {condition} LIMIT {rows}", self.facts.quoted_name);
             let portion = self.work.run(&self.control, |conn| {
                 conn.query_drop(&sql)?;
                 Ok(conn.affected_rows())
-            })?;
-            removed += portion;
-            if portion < DELETE_ROWS {
-                return Ok(removed);
+            });
+            match portion {
+                // How many bytes a row takes in it only trying tells (wsrep_max_ws_size).
+                Err(refused) if matches!(refused.code, Some(1105 | 1180)) && rows > 1 => rows /= 2,
+                other => {
+                    let portion = other?;
+                    removed += portion;
+                    if portion < rows {
+                        return Ok(removed);
+                    }
+                }
             }
         }
     }
@@ -405,6 +411,27 @@ impl Drop for MysqlTable {
     }
 }
 
+/// What finds the rows of all look-ups. One list for a column where that is all: servers search it, and where their statistics
+/// are old and they read the whole index they would compare each row with each of hundreds of conditions.
+fn any_of(lookups: &[Lookup]) -> String {
+    let one = |lookup: &Lookup| match lookup.columns.as_slice() {
+        [(name, value)] => Some((name.clone(), value.literal())),
+        _ => None,
+    };
+    let list: Vec<(String, String)> = lookups.iter().filter_map(one).collect();
+    match list.first() {
+        Some((name, _)) if list.len() == lookups.len() && list.iter().all(|(other, _)| other == name) => {
+            let values: Vec<&str> = list.iter().map(|(_, value)| value.as_str()).collect();
+            format!("{} IN ({})", quote_identifier(name), values.join(","))
+        }
+        _ => {
+            let words: Vec<String> =
+                lookups.iter().map(|lookup| format!("({})", lookup.condition(quote_identifier))).collect();
+            words.join(" OR ")
+        }
+    }
+}
+
 /// A value as the driver gives it, in our own terms.
 pub(super) fn from_mysql(value: mysql::Value) -> Value {
     match value {
@@ -415,5 +442,21 @@ pub(super) fn from_mysql(value: mysql::Value) -> Value {
         mysql::Value::Double(number) => Value::Real(number),
         mysql::Value::Bytes(bytes) => Value::Bytes(bytes.into()),
         other => Value::Text(other.as_sql(true).trim_matches('\'').as_bytes().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_column_are_found_by_a_list_and_others_one_by_one() {
+        let by = |columns: &[(&str, i64)]| Lookup {
+            columns: columns.iter().map(|&(name, value)| (name.to_owned(), Value::Int(value))).collect(),
+            unique: true,
+        };
+        assert_eq!(any_of(&[by(&[("id2", 5)]), by(&[("id2", 6)])]), "`id2` IN (5,6)");
+        let pairs = any_of(&[by(&[("a", 1), ("b", 2)]), by(&[("a", 1), ("b", 3)])]);
+        assert_eq!(pairs, "(`a` = 1 AND `b` = 2) OR (`a` = 1 AND `b` = 3)");
     }
 }

@@ -3,6 +3,7 @@
 pub mod external;
 pub mod fake;
 pub mod families;
+pub mod galera;
 pub mod servers;
 pub mod webdriver;
 
