@@ -319,6 +319,34 @@ fn a_time_ends_an_iteration_and_an_interrupt_ends_the_run() {
     assert!(asked.elapsed() < Duration::from_secs(10));
 }
 
+#[test]
+fn a_rule_that_ends_a_probe_leaves_a_whole_table() {
+    let server = OwnServer::start(Family::MariaDb, &["--innodb-flush-log-at-trx-commit=2"]);
+    let target = server.as_ref().map_or_else(|| "sqlite".to_owned(), OwnServer::target);
+    for (target, key) in [("sqlite", "uuid4"), (target.as_str(), "autoinc")] {
+        let home = tempfile::tempdir().unwrap();
+        #[rustfmt::skip]
+        let words = [
+            "run", "--out", "r", "--quiet", "--target", target, "--key", key, "--rows", "4k", "--batch-rows", "2k",
+            "--probe", "oltp", "--probe-at", "2k", "--probe-seconds", "1h", "--max-duration", "1s",
+        ];
+        let output = run(home.path(), &words);
+        assert_eq!(output.status.code(), Some(i32::from(exit::STOPPED)), "{}", text(&output));
+        let curve = record(&home.path().join("r")).curves[0].clone();
+        assert!(
+            matches!(&curve.outcome, Outcome::Stopped { rule, .. } if rule.contains("--max-duration")),
+            "{:?}",
+            curve.outcome
+        );
+        let verification = curve.verification.unwrap();
+        assert_eq!(
+            (verification.counted_rows, verification.compared_rows, verification.wrong_rows),
+            (Some(2000), 1000, 0)
+        );
+        assert_eq!(probes(&home.path().join("r")), []);
+    }
+}
+
 fn samples_so_far(directory: &Path) -> usize {
     std::fs::read_to_string(directory.join("batches.csv")).map_or(0, |text| text.lines().count().saturating_sub(1))
 }
