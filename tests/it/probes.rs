@@ -320,6 +320,52 @@ fn a_time_ends_an_iteration_and_an_interrupt_ends_the_run() {
 }
 
 #[test]
+fn a_killed_connection_has_the_probe_done_again() {
+    for family in [Family::MariaDb, Family::MySql] {
+        let Some(server) = OwnServer::start(family, &["--innodb-flush-log-at-trx-commit=2"]) else { continue };
+        let home = tempfile::tempdir().unwrap();
+        let target = server.target();
+        #[rustfmt::skip]
+        let load = ["--target", &target, "--key", "autoinc", "--rows", "4k", "--batch-rows", "2k", "--connections", "1"];
+        let plain = finished(home.path(), &[&["plain"], &load[..]].concat());
+        #[rustfmt::skip]
+        let asked = ["--probe", "oltp", "--probe-at", "2k", "--probe-ops", "1500", "--probe-connections", "3"];
+        let said = std::fs::File::create(home.path().join("said")).unwrap();
+        let child = rowcliff(home.path())
+            .args([&["run", "--keep", "--progress", "plain", "--out", "r"], &load[..], &asked].concat())
+            .stdout(Stdio::null())
+            .stderr(said)
+            .spawn()
+            .unwrap();
+        let directory = home.path().join("r");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let begun = || std::fs::read_to_string(directory.join("journal")).is_ok_and(|text| text.contains("\"probe\""));
+        while !begun() {
+            assert!(Instant::now() < deadline, "no probe began");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut conn = server.connect();
+        // One that is in the middle of a transaction: those for control are asleep.
+        let busy =
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND = 'Execute' AND ID <> CONNECTION_ID() LIMIT 1";
+        let id: u64 = loop {
+            if let Some(id) = conn.query_first(busy).unwrap() {
+                break id;
+            }
+            assert!(Instant::now() < deadline, "no connection is at work");
+        };
+        conn.query_drop(format!("KILL {id}")).unwrap();
+        let status = { child }.wait().unwrap();
+        let said = std::fs::read_to_string(home.path().join("said")).unwrap();
+        assert_eq!(status.code(), Some(i32::from(exit::OK)), "{said}");
+        assert!(said.contains("the table is put back and the probe oltp is done again (1 of 3)"), "{said}");
+        let lines = probes(&directory);
+        assert_eq!((lines.len(), lines[0].ops), (1, 1500));
+        assert_eq!(checksums(&server.socket, &directory), checksums(&server.socket, &plain));
+    }
+}
+
+#[test]
 fn a_rule_that_ends_a_probe_leaves_a_whole_table() {
     let server = OwnServer::start(Family::MariaDb, &["--innodb-flush-log-at-trx-commit=2"]);
     let target = server.as_ref().map_or_else(|| "sqlite".to_owned(), OwnServer::target);
