@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::operation::{TRANSACTION_CHANGES, TRANSACTION_READS};
+
 /// A short read or write load that runs between batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,6 +73,16 @@ impl ProbeKind {
     /// Whether it changes rows, and needs them put back.
     pub fn updates(self) -> bool {
         matches!(self, Self::UpdatePk | Self::UpdateSecondary | Self::Oltp)
+    }
+
+    /// Rows that one operation changes, at most.
+    pub fn changes(self) -> u64 {
+        if self == Self::Oltp { TRANSACTION_CHANGES } else { 1 }
+    }
+
+    /// Rows that one operation reads.
+    pub fn reads(self) -> u64 {
+        if self == Self::Oltp { TRANSACTION_READS } else { 1 }
     }
 
     /// Whether it adds rows, and needs them removed.

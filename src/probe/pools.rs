@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::operation::{TRANSACTION_CHANGES, TRANSACTION_READS};
 use super::{Pool, ProbeKind, ProbeTable, Shared};
 use crate::key::mix::Stream;
 use crate::target::{Failure, FailureKind};
@@ -42,10 +41,6 @@ impl Pools {
         ops: Option<u64>,
         turn: u64,
     ) -> Result<Self, Failure> {
-        let (reads, changes) = match kind {
-            ProbeKind::Oltp => (TRANSACTION_READS, TRANSACTION_CHANGES),
-            _ => (1, 1),
-        };
         let times = |each: u64| ops.map(|ops| ops.saturating_mul(each));
         let counted = subject.generated_key(0).is_none();
         let without_gap = counted && max_id == Some(rows);
@@ -69,10 +64,10 @@ impl Pools {
         }
         let mut pool = Pool::new(seed, "probe rows", turn, rows);
         if look_up_reads {
-            pool = pool.bounded(times(reads));
+            pool = pool.bounded(times(kind.reads()));
         }
         let reads = if unchecked { pool.unchecked() } else { pool };
-        let changes = Pool::new(seed, "probe changes", turn, rows).bounded(times(changes));
+        let changes = Pool::new(seed, "probe changes", turn, rows).bounded(times(kind.changes()));
         let follow = counted && enough;
         Ok(Self { reads, changes, follow, unchecked, look_up_reads, look_up_changes })
     }

@@ -30,6 +30,8 @@ pub struct Limits {
 pub struct Iteration {
     /// Operations done.
     pub ops: u64,
+    /// Operations begun, from the first number on.
+    pub begun: u64,
     /// From the release of the connections to the last answer.
     pub seconds: Duration,
     /// Latency of an operation, microseconds.
@@ -162,6 +164,7 @@ pub fn iterate(
     });
     let mut iteration = Iteration {
         ops: 0,
+        begun: limits.ops.unwrap_or(u64::MAX).min(next.load(Ordering::Relaxed)),
         seconds: Duration::ZERO,
         latency: new_histogram(),
         longest: Duration::ZERO,
@@ -346,7 +349,7 @@ pub fn look_up_all(
     Ok(Some(ids))
 }
 
-/// Puts back what a probe changed in the rows of its pool, over all connections. `false` when `watch` ended it.
+/// Puts back what a probe changed in the first `rows` of its pool, over all connections. `false` when `watch` ended it.
 ///
 /// # Errors
 /// What the target said.
@@ -354,13 +357,13 @@ pub fn put_back_all(
     crew: &Crew,
     kind: ProbeKind,
     shared: &Arc<Shared>,
+    rows: u64,
     in_transactions: bool,
     watch: &mut dyn FnMut(u64) -> Watch,
 ) -> Result<bool, Failure> {
     let workers = crew.len().max(1);
     // Each row once and in order, so that no two connections want the same one.
-    let mut rows: Vec<(u64, u64)> =
-        (0..shared.changes.length().unwrap_or(0)).map(|index| (shared.changes.row(index), index)).collect();
+    let mut rows: Vec<(u64, u64)> = (0..rows).map(|index| (shared.changes.row(index), index)).collect();
     rows.sort_unstable();
     rows.dedup_by_key(|(row, _)| *row);
     let indexes: Arc<Vec<u64>> = Arc::new(rows.into_iter().map(|(_, index)| index).collect());

@@ -280,6 +280,7 @@ impl Group<'_> {
         let mut operations = asking::prepare_all(&point.ready.crew, connections, self.subject, self.kind, follow)?;
         let limits =
             Limits { ops: self.ops, time: self.plan.seconds.and_then(|limit| Duration::try_from_secs_f64(limit).ok()) };
+        let mut begun = 0;
         for _ in 0..together {
             let Some(&iteration) = left.first() else { break };
             shared.salt = salt.fork(u64::from(iteration));
@@ -296,6 +297,7 @@ impl Group<'_> {
                 return Err(Stop::Failed(failure));
             }
             operations = measured.operations;
+            begun = begun.max(measured.begun);
             shared = Arc::try_unwrap(now).map_err(|_| Failure::fatal("a connection did not come back"))?;
             if self.kind.inserts() {
                 let inserted = shared.inserted.load(Ordering::Relaxed);
@@ -333,7 +335,7 @@ impl Group<'_> {
         }
         asking::end_all(&point.ready.crew, operations, self.subject)?;
         if self.kind.updates() {
-            put_back_shared(point, self.kind, &Arc::new(shared), guard)?;
+            put_back_shared(point, self.kind, &Arc::new(shared), begun, guard)?;
         }
         if changes {
             runner.directory.note(&Line::ProbeDone { curve: point.plan.number, batch: point.batch })?;

@@ -126,18 +126,21 @@ pub(super) fn put_back(
         false => pools,
     };
     let shared = Arc::new(pools.shared(subject, point.boundary.table_rows, runner.plan.seed));
-    put_back_shared(point, kind, &shared, guard)
+    put_back_shared(point, kind, &shared, u64::MAX, guard)
 }
 
+/// Puts back what the first `operations` of a probe have changed.
 pub(super) fn put_back_shared(
     point: &mut Point<'_>,
     kind: ProbeKind,
     shared: &Arc<Shared>,
+    operations: u64,
     guard: &mut Guard<'_>,
 ) -> Result<(), Stop> {
     let in_transaction = point.plan.cell.engine_entry.can.transactions;
     let table = &mut *point.table;
-    let ended = asking::put_back_all(&point.ready.crew, kind, shared, in_transaction, &mut |done| {
+    let rows = shared.changes.length().unwrap_or(0).min(operations.saturating_mul(kind.changes()));
+    let ended = asking::put_back_all(&point.ready.crew, kind, shared, rows, in_transaction, &mut |done| {
         guard.watch(table, Duration::ZERO, done)
     });
     match ended {
