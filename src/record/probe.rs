@@ -13,6 +13,12 @@ pub const PROBES_FILE: &str = "probes.csv";
 /// The note of an iteration that a time ended and not a number of operations.
 pub const TIMED: &str = "timed";
 
+/// The note of an iteration whose rows' ids were looked up beforehand.
+pub const LOOKED_UP: &str = "looked-up";
+
+/// The note of an iteration that compared ids and no other values.
+pub const UNCHECKED: &str = "unchecked";
+
 /// One iteration of a probe: a number of operations over some connections, at one table size.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeLine {

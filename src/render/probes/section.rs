@@ -132,6 +132,7 @@ pub fn section(input: &Input) -> Option<Section> {
     }
     let several = people.header.iter().any(|(title, _)| *title == "iters");
     let mut notes = vec![format!("Short loads between batches. {}", table::meaning(several))];
+    notes.extend(table::remarks(input));
     if left_out > 0 {
         notes.push("Some sizes of the table are left out here: rowcliff show --probes --all has every one.".into());
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::analyse::probes::summaries;
 use crate::analyse::{Curve, ProbeLoad, ProbeSummary};
+use crate::record::probe::{LOOKED_UP, UNCHECKED};
 use crate::render::columns::{Cell, UNKNOWN, milliseconds};
 use crate::render::input::Input;
 use crate::render::show::{ShowOptions, curve_names, heading, paragraph};
@@ -182,7 +183,9 @@ pub fn text(input: &Input, options: ShowOptions) -> String {
         }
         parts.push(part);
     }
-    parts.push(paragraph(&meaning(several), ""));
+    let mut words = vec![meaning(several)];
+    words.extend(remarks(input));
+    parts.push(paragraph(&words.join(" "), ""));
     parts.join("\n")
 }
 
@@ -197,6 +200,32 @@ pub fn meaning(several: bool) -> String {
     format!(
         "conns: connections that shared the ops of an iteration; {of_several}errors: transactions that were done again; -: not known."
     )
+}
+
+/// What the notes of the iterations say of how the figures came about, a sentence for each that stands somewhere.
+pub fn remarks(input: &Input) -> Vec<String> {
+    let meanings = [
+        (UNCHECKED, "only ids were compared: nothing in the table tells which row an id is"),
+        (
+            LOOKED_UP,
+            "the ids of the rows were looked up before the first iteration, which may have brought pages into the cache",
+        ),
+    ];
+    let of = |word: &str| {
+        let probes: BTreeSet<&str> = input
+            .curves
+            .iter()
+            .flat_map(|curve| input.probes_of(curve))
+            .filter(|line| line.has_note(word))
+            .map(|line| line.probe.as_str())
+            .collect();
+        probes.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let sentence = |(word, meaning): (&str, &str)| {
+        let probes = of(word);
+        (!probes.is_empty()).then(|| format!("{word} ({probes}): {meaning}."))
+    };
+    meanings.into_iter().filter_map(sentence).collect()
 }
 
 /// One table of all curves for the report: the name of the curve before each line.
@@ -263,6 +292,20 @@ pub fn json(input: &Input) -> String {
 mod tests {
     use super::super::test_input::{input, line};
     use super::*;
+
+    #[test]
+    fn how_figures_came_about_is_said_where_it_matters() {
+        let mut lines = vec![line("a", 1, "oltp", 8, 1, 0.5), line("a", 1, "select-pk", 8, 1, 0.5)];
+        assert_eq!(remarks(&input(&["a"], lines.clone())), Vec::<String>::new());
+        (lines[0].notes, lines[1].notes) = ("looked-up timed".into(), "unchecked".into());
+        let found = remarks(&input(&["a"], lines.clone()));
+        assert_eq!(found.len(), 2);
+        assert!(
+            found[0].starts_with("unchecked (select-pk): ") && found[1].starts_with("looked-up (oltp): "),
+            "{found:?}"
+        );
+        assert!(text(&input(&["a"], lines), ShowOptions::default()).contains("looked-up (oltp)"));
+    }
 
     #[test]
     fn people_see_seconds_of_mysqlslap_and_rates_of_sysbench() {

@@ -312,7 +312,8 @@ impl Group<'_> {
             let (ops, latency) = (measured.ops, &measured.latency);
             let quantile = |q: f64| (!latency.is_empty()).then(|| latency.value_at_quantile(q));
             let longest = u64::try_from(measured.longest.as_micros()).unwrap_or(u64::MAX);
-            let notes = [(measured.ended_by_time, probe::TIMED), (looked_up, "looked-up"), (unchecked, "unchecked")];
+            let notes =
+                [(measured.ended_by_time, probe::TIMED), (looked_up, probe::LOOKED_UP), (unchecked, probe::UNCHECKED)];
             let notes: Vec<&str> = notes.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
             let line = ProbeLine {
                 curve: entry.curve.clone(),
