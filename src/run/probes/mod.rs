@@ -177,11 +177,13 @@ impl Group<'_> {
     ) -> Result<(), Stop> {
         let warmup = self.plan.warmup.then_some(0);
         let mut again = 0;
+        // Whether the table has, or may have, something to be put back.
+        let mut changed = false;
         let mut left: Vec<u32> = warmup.into_iter().chain(open).collect();
         while let Some(&iteration) = left.first() {
             // With fixed keys all iterations have the same rows, which are looked up and put back once.
             let together = if self.plan.fresh_keys { 1 } else { left.len() };
-            let result = self.iterations(runner, entry, point, guard, iteration, &mut left, together);
+            let result = self.iterations(runner, entry, point, guard, &mut changed, &mut left, together);
             match result {
                 Ok(()) => {}
                 Err(Stop::Failed(failure))
@@ -194,12 +196,12 @@ impl Group<'_> {
                         "{failure}; the table is put back and the probe {} is done again ({again} of {MAX_ATTEMPTS_AGAIN})",
                         self.kind
                     )));
-                    self.recover(runner, point, guard, iteration)?;
+                    self.recover(runner, point, guard, std::mem::take(&mut changed), iteration)?;
                 }
                 // The table is to be whole where a rule ends the curve; after a signal resume sees to it.
                 Err(Stop::Cancelled) if guard.firing.is_some() => {
                     guard.heeds_rules = false;
-                    self.recover(runner, point, guard, iteration)?;
+                    self.recover(runner, point, guard, std::mem::take(&mut changed), iteration)?;
                     return Err(Stop::Cancelled);
                 }
                 Err(other) => return Err(other),
@@ -231,10 +233,14 @@ impl Group<'_> {
         runner: &mut Runner<'_>,
         point: &mut Point<'_>,
         guard: &mut Guard<'_>,
+        changed: bool,
         iteration: u32,
     ) -> Result<(), Stop> {
         let first = point.boundary.table_rows;
         reconnect(runner, point.plan, point.table, point.ready, first..first, point.boundary)?;
+        if !changed {
+            return Ok(());
+        }
         if self.kind.inserts() {
             remove_inserted(runner, point, self.ops.unwrap_or(INSERTED_ROWS_MOST))?;
         }
@@ -254,10 +260,11 @@ impl Group<'_> {
         entry: &CurveRecord,
         point: &mut Point<'_>,
         guard: &mut Guard<'_>,
-        first: u32,
+        changed: &mut bool,
         left: &mut Vec<u32>,
         together: usize,
     ) -> Result<(), Stop> {
+        let Some(&first) = left.first() else { return Ok(()) };
         let pools = self.pools(runner, point, first)?;
         let (follow, unchecked) = (pools.follow, pools.unchecked);
         let looked_up = pools.look_up_reads || pools.look_up_changes;
@@ -273,6 +280,7 @@ impl Group<'_> {
                 ops: self.ops,
                 turn: self.turn(point.batch, first),
             })?;
+            *changed = true;
         }
         let mut shared = pools.shared(self.subject, point.boundary.table_rows, runner.plan.seed);
         let salt = shared.salt;
@@ -340,6 +348,7 @@ impl Group<'_> {
         }
         if changes {
             runner.directory.note(&Line::ProbeDone { curve: point.plan.number, batch: point.batch })?;
+            *changed = false;
         }
         Ok(())
     }
