@@ -19,7 +19,7 @@ use super::{Clock, Event, Interrupt, Runner, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
-use crate::plan::CurvePlan;
+use crate::plan::{CurvePlan, Sizes};
 use crate::record::run::PartialBatch;
 use crate::record::{CurveRecord, Outcome, Sample};
 use crate::target::{Failure, FailureKind, Session, Table};
@@ -90,7 +90,7 @@ pub fn load_batches(
             return Ok(outcome.into());
         }
         observer.pass_over(table, runner.clock.now());
-        probed = true;
+        probed = probes_run_after(runner, begin - 1, sizes);
     }
     for batch in begin..=sizes.batches() {
         if runner.interrupt.is_asked() {
@@ -147,7 +147,7 @@ pub fn load_batches(
             Ok(boundary) => boundary,
             Err(failure) => return Ok(failed(&failure).into()),
         };
-        if runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(batch, sizes)) {
+        if probes_run_after(runner, batch, sizes) {
             let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
             let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch };
             if let Some(outcome) = probes::run(runner, entry, point, &mut guard)? {
@@ -159,6 +159,10 @@ pub fn load_batches(
         }
     }
     Ok(Outcome::Completed.into())
+}
+
+fn probes_run_after(runner: &Runner<'_>, batch: u64, sizes: Sizes) -> bool {
+    runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(batch, sizes))
 }
 
 /// What is left to be done of the probes where a curve goes on: changes are put back, and those that are missing run.
@@ -176,7 +180,7 @@ fn probe_anew(
     {
         return Ok(Some(if runner.interrupt.is_asked() { Outcome::Interrupted } else { failed(&failure) }));
     }
-    let due = runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(point.batch, point.plan.sizes));
+    let due = probes_run_after(runner, point.batch, point.plan.sizes);
     if due { probes::run(runner, entry, point, guard) } else { Ok(None) }
 }
 

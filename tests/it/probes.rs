@@ -286,6 +286,40 @@ fn a_kill_in_the_middle_of_a_probe_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_resumed_sample_is_after_a_probe_only_where_one_ran() {
+    for (at, marked) in [("4k", 3), ("360k", 181)] {
+        let home = tempfile::tempdir().unwrap();
+        #[rustfmt::skip]
+        let words = [
+            "run", "--quiet", "--out", "r", "--key", "uuid4,uuid7", "--rows", "400k", "--batch-rows", "2k",
+            "--probe", "select-pk", "--probe-at", at, "--probe-ops", "10",
+        ];
+        let child = rowcliff(home.path()).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let directory = home.path().join("r");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while samples_so_far(&directory) < 6 {
+            assert!(Instant::now() < deadline);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert_eq!({ child }.wait().unwrap().code(), Some(i32::from(exit::INTERRUPTED)));
+        let before = samples(&directory).len() as u64;
+        assert!((6..180).contains(&before), "{before} batches before the interrupt");
+        let output = run(home.path(), &["resume", "r"]);
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+        let lines = samples(&directory);
+        let of = |key: &str| {
+            let own = lines.iter().filter(|line| line.key.starts_with(key) && line.has_note("after-probe"));
+            own.map(|line| line.batch).collect::<Vec<u64>>()
+        };
+        assert_eq!((of("uuid4"), of("uuid7")), (vec![marked], vec![marked]), "--probe-at {at}");
+        let resumed: Vec<&str> =
+            lines.iter().filter(|line| line.has_note("resumed")).map(|line| line.notes.as_str()).collect();
+        assert_eq!(resumed, ["resumed"]);
+    }
+}
+
+#[test]
 fn a_time_ends_an_iteration_and_an_interrupt_ends_the_run() {
     let home = tempfile::tempdir().unwrap();
     #[rustfmt::skip]
