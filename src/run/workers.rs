@@ -249,25 +249,11 @@ impl Crew {
             given.push(None);
         }
         drop(sender);
-        let mut cancelled_at: Option<std::time::Instant> = None;
-        while open > 0 {
-            match results.recv_timeout(Duration::from_millis(50)) {
-                Ok((index, result)) => {
-                    given[index] = Some(result);
-                    open -= 1;
-                }
-                Err(RecvTimeoutError::Timeout) => match cancelled_at {
-                    None if watch() == Watch::Cancel => {
-                        abort.store(true, Ordering::SeqCst);
-                        self.cancel();
-                        cancelled_at = Some(std::time::Instant::now());
-                    }
-                    Some(since) if since.elapsed() > grace => break,
-                    _ => {}
-                },
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
+        let end = || {
+            abort.store(true, Ordering::SeqCst);
+            self.cancel();
+        };
+        await_all(&results, open, grace, watch, &end, &mut |(index, result)| given[index] = Some(result));
         given
     }
 
@@ -282,28 +268,18 @@ impl Crew {
             let _ = worker.orders.send(Order::Load(Arc::clone(&window)));
         }
         let mut shares = Vec::with_capacity(self.loaders);
-        let mut cancelled_at: Option<std::time::Instant> = None;
-        while shares.len() < self.loaders {
-            match self.done.recv_timeout(Duration::from_millis(50)) {
-                Ok(done) => {
-                    let mut share = done.share;
-                    share.spent.clear();
-                    shares.push(share);
-                }
-                Err(RecvTimeoutError::Timeout) => match cancelled_at {
-                    None if watch(self.acknowledged.load(Ordering::Relaxed)) == Watch::Cancel => {
-                        window.abort.store(true, Ordering::SeqCst);
-                        for worker in &self.workers[..self.loaders] {
-                            worker.canceller.cancel();
-                        }
-                        cancelled_at = Some(std::time::Instant::now());
-                    }
-                    Some(since) if since.elapsed() > grace => break,
-                    _ => {}
-                },
-                Err(RecvTimeoutError::Disconnected) => break,
+        let end = || {
+            window.abort.store(true, Ordering::SeqCst);
+            for worker in &self.workers[..self.loaders] {
+                worker.canceller.cancel();
             }
-        }
+        };
+        let mut watch = || watch(self.acknowledged.load(Ordering::Relaxed));
+        await_all(&self.done, self.loaders, grace, &mut watch, &end, &mut |done| {
+            let mut share = done.share;
+            share.spent.clear();
+            shares.push(share);
+        });
         shares
     }
 
@@ -334,6 +310,37 @@ impl Crew {
             } else {
                 canceller.cancel();
             }
+        }
+    }
+}
+
+/// Takes so many answers as they come. `watch` is asked several times a second whether to go on waiting; when it says no, `end` is
+/// called once, and what is not there `grace` after that is not waited for.
+fn await_all<T>(
+    answers: &Receiver<T>,
+    wanted: usize,
+    grace: Duration,
+    watch: &mut dyn FnMut() -> Watch,
+    end: &dyn Fn(),
+    take: &mut dyn FnMut(T),
+) {
+    let mut open = wanted;
+    let mut ended_at: Option<std::time::Instant> = None;
+    while open > 0 {
+        match answers.recv_timeout(Duration::from_millis(50)) {
+            Ok(answer) => {
+                take(answer);
+                open -= 1;
+            }
+            Err(RecvTimeoutError::Timeout) => match ended_at {
+                None if watch() == Watch::Cancel => {
+                    end();
+                    ended_at = Some(std::time::Instant::now());
+                }
+                Some(since) if since.elapsed() > grace => return,
+                _ => {}
+            },
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }

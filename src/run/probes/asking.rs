@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::probe::table::number;
 use crate::probe::{Operation, ProbeKind, ProbeTable, Restore, Shared};
 use crate::run::clock::Clock;
 use crate::run::curve::GRACE;
@@ -274,34 +275,32 @@ impl Hand {
     }
 }
 
-/// The ids of rows, over one connection.
+/// The ids of rows, over one connection, as far as `go_on`, which is asked after each of them, says yes.
 ///
 /// # Errors
 /// What the target said; a row that is not there.
-pub fn look_up(session: &mut dyn Session, table: &ProbeTable, rows: &[u64], scan: bool) -> Result<Vec<u64>, Failure> {
+pub fn look_up(
+    session: &mut dyn Session,
+    table: &ProbeTable,
+    rows: impl Iterator<Item = u64>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Vec<u64>, Failure> {
+    let scan = table.is_scanned();
     let statement = session.prepare(&table.select_id(scan))?;
     let mut found = Rows::default();
-    let mut ids = Vec::with_capacity(rows.len());
-    for &row in rows {
-        ids.push(id_of(session, table, statement, row, scan, &mut found)?);
+    let mut ids = Vec::new();
+    for row in rows {
+        session.ask(statement, &table.id_values(row, scan), &mut found)?;
+        let id = found.first().and_then(|got| number(&got[0]));
+        ids.push(
+            id.ok_or_else(|| Failure::fatal(format!("row {row} is not found by its values, so its id is not known")))?,
+        );
+        if !go_on() {
+            break;
+        }
     }
     session.forget()?;
     Ok(ids)
-}
-
-fn id_of(
-    session: &mut dyn Session,
-    table: &ProbeTable,
-    statement: usize,
-    row: u64,
-    scan: bool,
-    found: &mut Rows,
-) -> Result<u64, Failure> {
-    session.ask(statement, &table.id_values(row, scan), found)?;
-    match found.first().and_then(|got| crate::probe::table::number(&got[0])) {
-        Some(id) => Ok(id),
-        None => Err(Failure::fatal(format!("row {row} is not found by its values, so its id is not known"))),
-    }
 }
 
 /// The ids of rows, over all connections. `None` when `watch` ended it.
@@ -312,7 +311,6 @@ pub fn look_up_all(
     crew: &Crew,
     table: &Arc<ProbeTable>,
     rows: Vec<u64>,
-    scan: bool,
     watch: &mut dyn FnMut(u64) -> Watch,
 ) -> Result<Option<Vec<u64>>, Failure> {
     let workers = crew.len().max(1);
@@ -324,18 +322,10 @@ pub fn look_up_all(
         let (abort, done) = (Arc::clone(&abort), Arc::clone(&done));
         Box::new(move |session| {
             session.catch_up()?;
-            let statement = session.prepare(&table.select_id(scan))?;
-            let mut found = Rows::default();
-            let mut ids = Vec::new();
-            for &row in rows.iter().skip(first).step_by(workers) {
-                if abort.load(Ordering::Relaxed) {
-                    break;
-                }
-                ids.push(id_of(session, &table, statement, row, scan, &mut found)?);
+            look_up(session, &table, rows.iter().copied().skip(first).step_by(workers), &|| {
                 done.fetch_add(1, Ordering::Relaxed);
-            }
-            session.forget()?;
-            Ok(ids)
+                !abort.load(Ordering::Relaxed)
+            })
         })
     };
     let jobs = (0..workers).map(job).collect();

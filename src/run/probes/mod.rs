@@ -242,7 +242,7 @@ impl Group<'_> {
             return Ok(());
         }
         if self.kind.inserts() {
-            remove_inserted(runner, point, self.ops.unwrap_or(INSERTED_ROWS_MOST))?;
+            remove_inserted(runner, point, first, self.ops.unwrap_or(INSERTED_ROWS_MOST))?;
         }
         if self.kind.updates() {
             let pools = self.pools(runner, point, iteration)?;
@@ -309,7 +309,7 @@ impl Group<'_> {
             shared = Arc::try_unwrap(now).map_err(|_| Failure::fatal("a connection did not come back"))?;
             if self.kind.inserts() {
                 let inserted = shared.inserted.load(Ordering::Relaxed);
-                remove_inserted(runner, point, inserted)?;
+                remove_inserted(runner, point, shared.table_rows, inserted)?;
             }
             left.remove(0);
             // The pass that warms up is recorded nowhere.

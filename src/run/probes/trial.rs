@@ -18,8 +18,8 @@ const TRIAL_OPS: u64 = 2;
 /// # Errors
 /// Why nothing can be asked of it.
 pub(super) fn probe_table(whole: &Plan, source: Arc<RowSource>, facts: &TableFacts) -> Result<ProbeTable, String> {
-    let own = whole.schema.is_none() && whole.index_order == IndexOrder::Ascending
-        || whole.schema.is_none() && facts.auto_increment().is_none();
+    let ascends = whole.index_order == IndexOrder::Ascending || facts.auto_increment().is_none();
+    let own = whole.schema.is_none() && ascends;
     ProbeTable::new(source, facts, own)
 }
 
@@ -75,7 +75,7 @@ fn try_one(
     let mut pools = Pools::new(seed, subject, kind, (boundary.table_rows, boundary.max_id), Some(TRIAL_OPS), 0)?;
     let rows = pools.looked_up(subject);
     if !rows.is_empty() {
-        let ids = asking::look_up(session, subject, &rows, subject.is_scanned())?;
+        let ids = asking::look_up(session, subject, rows.into_iter(), &|| true)?;
         pools = pools.with_ids(ids);
     }
     let follow = pools.follow;

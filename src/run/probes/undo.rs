@@ -38,8 +38,8 @@ pub fn put_back_unfinished(
     let subject = Arc::new(subject);
     // The pools are those of the table as it was; rows that were lost since are not made again.
     let result = (|| {
-        if kind.inserts() && point.boundary.table_rows == *table_rows {
-            return remove_inserted(runner, point, ops.unwrap_or(INSERTED_ROWS_MOST));
+        if kind.inserts() {
+            return remove_inserted(runner, point, *table_rows, ops.unwrap_or(INSERTED_ROWS_MOST));
         }
         if !kind.updates() || point.boundary.table_rows == 0 {
             return Ok(());
@@ -57,9 +57,13 @@ pub fn put_back_unfinished(
     Ok(result)
 }
 
-/// Removes the rows that an inserting probe has added.
-pub(super) fn remove_inserted(runner: &Runner<'_>, point: &mut Point<'_>, most: u64) -> Result<(), Failure> {
-    let first = point.boundary.table_rows;
+/// Removes the rows that an inserting probe has added to a table of `first` rows.
+pub(super) fn remove_inserted(
+    runner: &Runner<'_>,
+    point: &mut Point<'_>,
+    first: u64,
+    most: u64,
+) -> Result<(), Failure> {
     let (source, before) = (Arc::clone(&point.ready.source), point.boundary);
     patience::patiently(point.table, &runner.interrupt, None, "removing the rows of a probe", move |table| {
         boundary::take_back_growing(table, &source, before, first..first.saturating_add(most))
@@ -78,10 +82,9 @@ pub(super) fn with_ids(
     if rows.is_empty() {
         return Ok(pools);
     }
-    let scan = subject.is_scanned();
     let crew = &point.ready.crew;
     let table = &mut *point.table;
-    let ids = asking::look_up_all(crew, subject, rows, scan, &mut |done| guard.watch(table, Duration::ZERO, done));
+    let ids = asking::look_up_all(crew, subject, rows, &mut |done| guard.watch(table, Duration::ZERO, done));
     match ids {
         Ok(Some(ids)) => Ok(pools.with_ids(ids)),
         Ok(None) => Err(Stop::Cancelled),
