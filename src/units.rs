@@ -166,6 +166,11 @@ pub fn human_rate(per_second: f64) -> String {
     }
 }
 
+/// A count times a factor: rounded, at least 1.
+pub fn times(count: u64, factor: f64) -> u64 {
+    ((count as f64 * factor).round() as u64).max(1)
+}
+
 /// Three significant digits, never in scientific notation and never a bare `0.000` for a positive number.
 pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {

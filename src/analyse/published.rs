@@ -3,6 +3,7 @@
 use super::probe_rates::ProbeRate;
 use super::{Curve, median};
 use crate::record::{PublishedLine, Sample};
+use crate::units;
 
 /// A curve of the run, with what its probes measured.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +83,7 @@ fn load(place: usize, line: &PublishedLine, measured: &Measured<'_>) -> Option<B
 }
 
 fn probe(place: usize, line: &PublishedLine, measured: &Measured<'_>, scale: Option<f64>) -> Option<Beside> {
-    let scaled = |ops: u64| scale.map_or(ops, |factor| ((ops as f64 * factor).round() as u64).max(1));
+    let scaled = |ops: u64| scale.map_or(ops, |factor| units::times(ops, factor));
     let is_same = |rate: &&ProbeRate| {
         rate.probe == line.probe
             && line.connections.is_none_or(|connections| connections == rate.connections)

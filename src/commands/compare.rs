@@ -8,8 +8,6 @@ use crate::analyse::settings::{Settings, differences};
 use crate::analyse::{Cell, Curve, cells};
 use crate::cli::reckon::CompareArgs;
 use crate::error::{Error, exit};
-use crate::record::ProbeLine;
-use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::render::compare::{Comparison, Pair};
 use crate::render::input::{self, Input};
 use crate::render::names::{Named, short_names};
@@ -31,9 +29,7 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
             return Err(Error::file(path, format!("{axis:?} is not the size of the table"), next));
         }
     }
-    let (mut base, mut new) = (base, new);
-    let probes = Probes { base: probes(&mut base), new: probes(&mut new) };
-    let comparison = compare(&base, &new, args, Some(&onset), &probes);
+    let comparison = compare(&base, &new, args, Some(&onset));
     if comparison.compared() == 0 && !comparison.has_probes() {
         let why = comparison.pairs.iter().find_map(|pair| pair.speed.as_ref().err().cloned());
         let why = why.unwrap_or_else(|| "no cell of one has a cell of the same key in the other".into());
@@ -49,29 +45,7 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
     Ok(Output { stdout, stderr: base.problems.into_iter().chain(new.problems).collect(), exit })
 }
 
-/// What the probes of both sides measured.
-struct Probes {
-    base: Vec<ProbeLine>,
-    new: Vec<ProbeLine>,
-}
-
-/// The probes of a run; a file has none.
-fn probes(input: &mut Input) -> Vec<ProbeLine> {
-    let mut out = Vec::new();
-    let paths: Vec<_> = input.runs.iter().map(|run| run.path.clone()).filter(|path| path.is_dir()).collect();
-    for path in paths {
-        match read_probes(&path) {
-            Ok(found) => {
-                input.problems.extend(found.problems.iter().map(ToString::to_string));
-                out.extend(found.lines);
-            }
-            Err(error) => input.problems.push(format!("{}: {error}", path.join(PROBES_FILE).display())),
-        }
-    }
-    out
-}
-
-fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>, probes: &Probes) -> Comparison {
+fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>) -> Comparison {
     let measured = |input: &Input| -> Vec<Curve> {
         input.curves.iter().filter(|curve| !curve.samples.is_empty()).cloned().collect()
     };
@@ -101,9 +75,8 @@ fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>, pr
                     (one, other) => format!("{one} -> {other}"),
                 };
                 let (base_settings, new_settings) = (settings(base, base_cell), settings(new, new_cell));
-                let rates = |cell: &Cell<'_>, lines: &[ProbeLine]| {
-                    let names: Vec<&str> = cell.curves.iter().map(|curve| curve.name.as_str()).collect();
-                    probe_rates(lines, &names)
+                let rates = |input: &Input, cell: &Cell<'_>| {
+                    probe_rates(cell.curves.iter().flat_map(|curve| input.probes_of(curve)))
                 };
                 let recorded = base_settings.are_recorded() && new_settings.are_recorded();
                 Pair {
@@ -111,7 +84,7 @@ fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>, pr
                     base: side(base_cell),
                     new: side(new_cell),
                     differences: recorded.then(|| differences(&base_settings, &new_settings)),
-                    probes: probe_pairs(&rates(base_cell, &probes.base), &rates(new_cell, &probes.new)),
+                    probes: probe_pairs(&rates(base, base_cell), &rates(new, new_cell)),
                     speed: found,
                 }
             })

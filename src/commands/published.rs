@@ -1,14 +1,11 @@
 //! `rowcliff compare PUBLISHED RUN_DIR`: figures that somebody published beside those of a run.
 
-use std::path::Path;
-
 use super::Output;
 use crate::analyse::probe_rates::probe_rates;
 use crate::analyse::published::{Measured, beside};
 use crate::cli::reckon::CompareArgs;
 use crate::error::{Error, exit};
 use crate::record::RunRecord;
-use crate::record::probe::read_probes;
 use crate::record::published::{is_published, read_published};
 use crate::render::input;
 use crate::render::names::{Named, short_names};
@@ -29,14 +26,12 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
     if is_published(&args.new) || !args.new.is_dir() {
         return Err(Error::file(&args.new, "published figures are compared with the directory of a run", next));
     }
-    let cannot = |path: &Path, error: std::io::Error| Error::file(path, error, next);
-    let published = read_published(&args.base).map_err(|error| cannot(&args.base, error))?;
+    let published = read_published(&args.base).map_err(|error| Error::file(&args.base, error, next))?;
     let input = input::load(std::slice::from_ref(&args.new))?;
-    let probes = read_probes(&args.new).map_err(|error| cannot(&args.new, error))?;
     let record = input.runs.first().and_then(|run| run.record.as_ref());
     let curves: Vec<_> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).collect();
     let names = short_names(&curves.iter().map(|curve| Named::from(*curve)).collect::<Vec<_>>());
-    let rates: Vec<_> = curves.iter().map(|curve| probe_rates(&probes.lines, &[curve.name.as_str()])).collect();
+    let rates: Vec<_> = curves.iter().map(|curve| probe_rates(input.probes_of(curve))).collect();
     let measured: Vec<Measured<'_>> =
         curves.iter().zip(&names).zip(&rates).map(|((curve, name), probes)| Measured { name, curve, probes }).collect();
     let scale = record.and_then(|record| record.plan["scale"].as_f64());
@@ -53,7 +48,7 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
         let cause = format!("it measured nothing of what is in {}: no probe or key in common", args.base.display());
         return Err(Error::file(&args.new, cause, "run the plan of schemas/plans/ that belongs to the file"));
     }
-    let problems = published.problems.iter().chain(&probes.problems).map(ToString::to_string);
+    let problems = published.problems.iter().map(ToString::to_string);
     let warning = format!("warning: {}", comparison.warning());
     let stderr = input.problems.iter().cloned().chain(problems).chain([warning]).collect();
     let stdout = if args.json { comparison.json() } else { comparison.text() };

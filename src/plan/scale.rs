@@ -4,6 +4,7 @@ use super::{ProbePlan, ProbeWhen};
 use crate::cli;
 use crate::error::Error;
 use crate::record::run::scale_note;
+use crate::units;
 
 /// By how much the sizes of a plan are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +41,7 @@ impl Scale {
 
     /// A number of rows or operations: rounded, at least 1.
     pub fn count(self, count: u64) -> u64 {
-        ((count as f64 * self.factor).round() as u64).max(1)
+        units::times(count, self.factor)
     }
 
     /// The cache of every engine.
@@ -76,7 +77,7 @@ impl Scale {
         let note = scale_note(self.factor, self.cache);
         match cache.filter(|_| !self.cache) {
             Some(bytes) => {
-                format!("{note} (the cache of {} stays; --scale-cache scales it too)", crate::units::human_bytes(bytes))
+                format!("{note} (the cache of {} stays; --scale-cache scales it too)", units::human_bytes(bytes))
             }
             None => note,
         }

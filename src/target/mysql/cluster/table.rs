@@ -13,7 +13,7 @@ use super::member::{Member, apart, differences, number};
 use super::session::{MemberSession, named};
 use super::{Endpoint, LOOK, answers, not_ready};
 use crate::record::run::EndpointRecord;
-use crate::rows::{Lookup, Value};
+use crate::rows::{ID2_VALUES, Lookup, Value};
 use crate::target::engines::Counters;
 use crate::target::mysql::connect::{Access, prepare_session};
 use crate::target::mysql::control::{SharedControl, lock};
@@ -29,8 +29,6 @@ use crate::units::grouped;
 
 /// How long a table that was made through one endpoint may take to be seen through another.
 const SEEN_LIMIT: Duration = Duration::from_secs(5);
-/// Values of `id2`, by which rows are found again.
-const ID2_VALUES: u64 = 1 << 31;
 /// What Galera counts and no engine does.
 const OF_GALERA: &[&str] = &["wsrep_flow_control_paused_ns", "wsrep_local_cert_failures", "wsrep_local_bf_aborts"];
 
