@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Exit codes. Where several hold, the first of these counts: 130, 1, 3, 5 (a cliff was found), 4, 2, 0 (see
+/// Exit codes. Where several hold, the first of these counts: 130, 1, 3, 5 (a cliff was found), 4, 6, 2, 0 (see
 /// [`crate::run::Summary::exit_code`]).
 pub mod exit {
     /// Everything asked for was done.
@@ -17,6 +17,8 @@ pub mod exit {
     pub const REGRESSION: u8 = 4;
     /// `--fail-on-cliff` found a cliff.
     pub const CLIFF: u8 = 5;
+    /// `compare --fail-if-inconclusive` could not tell.
+    pub const INCONCLUSIVE: u8 = 6;
     /// Ended by a signal.
     pub const INTERRUPTED: u8 = 130;
 }

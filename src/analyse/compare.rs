@@ -1,13 +1,13 @@
 //! Two runs side by side: matching cells, and how fast one is as a multiple of the other, with what is not known of it.
 
 use super::resample::{Rng, block_length, blocks, quantile, student};
-use super::{Cell, Curve, Labels, median};
+use super::{Curve, Labels, median};
 use crate::record::Sample;
 
 /// Resamples of an interval.
 const RESAMPLES: usize = 2000;
 /// Table sizes that both sides must have measured.
-const LEAST_SIZES: usize = 3;
+pub const LEAST_SIZES: usize = 3;
 /// Batches whose median is the level at the end.
 const END_BATCHES: usize = 3;
 /// Every interval starts its random numbers here: the same files give the same answer.
@@ -62,6 +62,21 @@ impl Speed {
     }
 }
 
+/// Both speeds where the table sizes that both have are too few for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TooShort {
+    /// Table sizes in common.
+    pub sizes: usize,
+    /// The smallest.
+    pub from_rows: u64,
+    /// The largest.
+    pub to_rows: u64,
+    /// Rows per second of BASE there, from the median cost.
+    pub base_rows_per_second: f64,
+    /// Rows per second of NEW.
+    pub new_rows_per_second: f64,
+}
+
 /// Figures of one side, over the common table sizes. What is not known is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideFigures {
@@ -92,10 +107,13 @@ pub struct SideFigures {
 pub fn speed(base: &[&Curve], new: &[&Curve]) -> Result<Speed, String> {
     let (base, new) = (costs(base), costs(new));
     let sizes = common_sizes(&base, &new)?;
-    let at_sizes = |side: &[Costs]| -> Vec<Vec<f64>> {
-        side.iter().map(|curve| sizes.iter().map(|&size| curve.at(size)).collect()).collect()
-    };
-    let (base, new) = (at_sizes(&base), at_sizes(&new));
+    if sizes.len() < LEAST_SIZES {
+        return Err(format!(
+            "they have {} table sizes in common, and {LEAST_SIZES} are the least that is compared",
+            sizes.len()
+        ));
+    }
+    let (base, new) = (at_sizes(&base, &sizes), at_sizes(&new, &sizes));
     let (base_costs, new_costs) = (of_repeats(&base, None), of_repeats(&new, None));
     let (base_level, new_level) = (middle(&mut base_costs.clone()), middle(&mut new_costs.clone()));
     let ratio = base_level / new_level;
@@ -116,9 +134,23 @@ pub fn speed(base: &[&Curve], new: &[&Curve]) -> Result<Speed, String> {
     })
 }
 
-/// The other figures of one side over the sizes of `speed`.
-pub fn figures(curves: &[&Curve], speed: &Speed, onset: OnsetOf<'_>) -> SideFigures {
-    let common = |sample: &&Sample| (speed.from_rows..=speed.to_rows).contains(&sample.table_rows);
+/// Both speeds where there is a table size that both have, and fewer than a verdict needs.
+pub fn too_short(base: &[&Curve], new: &[&Curve]) -> Option<TooShort> {
+    let (base, new) = (costs(base), costs(new));
+    let sizes = common_sizes(&base, &new).ok().filter(|sizes| sizes.len() < LEAST_SIZES)?;
+    let level = |side: &[Costs]| 1e6 / middle(&mut of_repeats(&at_sizes(side, &sizes), None));
+    Some(TooShort {
+        sizes: sizes.len(),
+        from_rows: sizes.first().map_or(0, |size| *size as u64),
+        to_rows: sizes.last().map_or(0, |size| *size as u64),
+        base_rows_per_second: level(&base),
+        new_rows_per_second: level(&new),
+    })
+}
+
+/// The other figures of one side over the table sizes from `from_rows` to `to_rows`.
+pub fn figures(curves: &[&Curve], (from_rows, to_rows): (u64, u64), onset: OnsetOf<'_>) -> SideFigures {
+    let common = |sample: &&Sample| (from_rows..=to_rows).contains(&sample.table_rows);
     let of_curves = |figure: &dyn Fn(&[&Sample]) -> Option<f64>| {
         let found: Vec<f64> = curves
             .iter()
@@ -152,26 +184,37 @@ pub fn figures(curves: &[&Curve], speed: &Speed, onset: OnsetOf<'_>) -> SideFigu
     }
 }
 
-/// Which cell belongs to which: those whose labels differ in the fewest places, the earliest first. Cells of different keys are
-/// compared only where each side has one cell.
-pub fn matching(base: &[Cell<'_>], new: &[Cell<'_>]) -> Vec<(usize, usize)> {
+/// A cell as a partner of another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// Its labels.
+    pub labels: &'a Labels,
+    /// Whether none of its curves may be compared. It is matched all the same, so that another cell does not take its place.
+    pub is_faulty: bool,
+    /// Whether its engine keeps no row: it is matched with another one that keeps none.
+    pub keeps_no_row: bool,
+}
+
+/// Which cell belongs to which: those whose labels differ in the fewest places, the earliest first. Cells of different keys, and
+/// cells that keep rows with cells that keep none, are compared only where each side has one cell.
+pub fn matching(base: &[Candidate<'_>], new: &[Candidate<'_>]) -> Vec<(usize, usize)> {
     let alone = base.len() == 1 && new.len() == 1;
-    let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
+    let mut pairs: Vec<(usize, bool, usize, usize)> = Vec::new();
     for (b, base) in base.iter().enumerate() {
         for (n, new) in new.iter().enumerate() {
             // A file of another program has no keys: its columns are told by name.
-            let same = match base.labels.key.as_str() {
+            let same_key = match base.labels.key.as_str() {
                 "" => base.labels.engine == new.labels.engine,
                 key => key == new.labels.key,
             };
-            if alone || same {
-                pairs.push((distance(base.labels, new.labels), b, n));
+            if alone || same_key && base.keeps_no_row == new.keeps_no_row {
+                pairs.push((distance(base.labels, new.labels), base.is_faulty || new.is_faulty, b, n));
             }
         }
     }
     pairs.sort_unstable();
     let mut out: Vec<(usize, usize)> = Vec::new();
-    for (_, b, n) in pairs {
+    for (_, _, b, n) in pairs {
         if out.iter().all(|&(other_b, other_n)| other_b != b && other_n != n) {
             out.push((b, n));
         }
@@ -229,6 +272,11 @@ fn costs(curves: &[&Curve]) -> Vec<Costs> {
     curves.iter().map(of).filter(|costs| !costs.0.is_empty()).collect()
 }
 
+/// The costs of each curve at the sizes.
+fn at_sizes(side: &[Costs], sizes: &[f64]) -> Vec<Vec<f64>> {
+    side.iter().map(|curve| sizes.iter().map(|&size| curve.at(size)).collect()).collect()
+}
+
 /// The sizes at which all curves of both sides can be taken.
 fn common_sizes(base: &[Costs], new: &[Costs]) -> Result<Vec<f64>, String> {
     let all = || base.iter().chain(new);
@@ -243,9 +291,6 @@ fn common_sizes(base: &[Costs], new: &[Costs]) -> Result<Vec<f64>, String> {
     let sizes = all().map(within).min_by_key(Vec::len).unwrap_or_default();
     match sizes.len() {
         0 => Err("they have no table size in common".into()),
-        count if count < LEAST_SIZES => {
-            Err(format!("they have {count} table sizes in common, and {LEAST_SIZES} are the least that is compared"))
-        }
         _ => Ok(sizes),
     }
 }

@@ -41,6 +41,11 @@ fn half(curve: &Curve, odd: bool) -> Curve {
     Curve { samples, ..curve.clone() }
 }
 
+fn candidates(curves: &[Curve]) -> Vec<Candidate<'_>> {
+    let of = |labels| Candidate { labels, is_faulty: false, keeps_no_row: false };
+    cells(curves).iter().map(|cell| of(cell.labels)).collect()
+}
+
 const SHAPES: [Shape; 4] =
     [|_| 1.0, |at| 1.0 + 4.0 * at, |at| if at < 0.5 { 1.0 } else { 5.0 }, |at| 1.0 + 9.0 * (1.0 - 0.3 / at).max(0.0)];
 
@@ -142,19 +147,35 @@ fn cells_are_matched_by_what_they_share() {
     };
     let base = curves(&[("innodb", "autoinc", "1"), ("innodb", "uuid4", "1"), ("innodb", "uuid4", "2")]);
     let new = curves(&[("innodb", "uuid4", "2"), ("rocksdb", "autoinc", "1"), ("innodb", "uuid1", "1")]);
-    assert_eq!(matching(&cells(&base), &cells(&new)), [(0, 1), (2, 0)]);
+    let matched = |base: &[Curve], new: &[Curve]| matching(&candidates(base), &candidates(new));
+    assert_eq!(matched(&base, &new), [(0, 1), (2, 0)]);
     let one = curves(&[("innodb", "autoinc", "1")]);
     let other = curves(&[("innodb", "uuid4", "1")]);
-    assert_eq!(matching(&cells(&one), &cells(&other)), [(0, 0)]);
+    assert_eq!(matched(&one, &other), [(0, 0)]);
+    // A cell that failed keeps its partner from another one; where several fit as well, one that did not fail comes first.
+    let (one, two) =
+        (curves(&[("innodb", "uuid4", "1"), ("innodb", "uuid4", "2")]), curves(&[("innodb", "uuid4", "1")]));
+    let mut all = candidates(&one);
+    all[0].is_faulty = true;
+    assert_eq!(matching(&candidates(&two), &all), [(0, 0)]);
+    let three = curves(&[("innodb", "uuid4", "0")]);
+    assert_eq!(matching(&candidates(&three), &all), [(0, 1)]);
+    // What keeps no row belongs to what keeps none.
+    all[1].keeps_no_row = true;
+    all[0].is_faulty = false;
+    assert_eq!(matching(&candidates(&three), &all), [(0, 0)]);
 }
 
 #[test]
 fn what_is_not_known_is_none() {
     let curve = of_seconds(&[1.0; 5]);
     let speed = speed(&[&curve], &[&curve]).unwrap();
-    let found = figures(&[&curve], &speed, None);
+    let found = figures(&[&curve], (speed.from_rows, speed.to_rows), None);
     assert_eq!((found.p99_us, found.table_bytes_per_row, found.onset), (None, None, None));
     assert_eq!(found.end_rows_per_second, Some(1000.0));
     let onset = |_: &Curve| Some(Onset { from_rows: 1, to_rows: 2 });
-    assert_eq!(figures(&[&curve], &speed, Some(&onset)).onset, Some(Onset { from_rows: 1, to_rows: 2 }));
+    assert_eq!(
+        figures(&[&curve], (speed.from_rows, speed.to_rows), Some(&onset)).onset,
+        Some(Onset { from_rows: 1, to_rows: 2 })
+    );
 }

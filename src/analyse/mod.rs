@@ -10,6 +10,7 @@ pub mod fits;
 pub mod forecast;
 pub mod levels;
 pub mod noise;
+pub mod power;
 pub mod probe_rates;
 pub mod probes;
 pub mod published;
@@ -19,6 +20,7 @@ pub mod segments;
 pub mod settings;
 pub mod shape;
 pub mod spikes;
+pub mod standing;
 pub mod time_left;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
@@ -26,6 +28,7 @@ pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, g
 pub use probes::{ProbeLoad, ProbeSummary};
 pub use reading::{Cliff, Confidence, Reading, Spike};
 pub use shape::Shape;
+pub use standing::Standing;
 pub use time_left::time_left;
 
 /// The median; the mean of the two in the middle when their number is even. `None` of nothing.

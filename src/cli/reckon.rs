@@ -22,6 +22,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "10%", allow_negative_numbers = true)]
     pub tolerance: f64,
 
+    /// Exit 6 when a comparison cannot tell whether NEW is slower by more than that (exit 4 comes first)
+    #[arg(long)]
+    pub fail_if_inconclusive: bool,
+
     /// One JSON object on stdout
     #[arg(long)]
     pub json: bool,

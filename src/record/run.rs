@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::grouped;
+
 /// The version of the layout of `run.json` and `batches.csv` that this program writes.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -207,6 +209,9 @@ pub struct CurveRecord {
     /// The batch that was in flight when the curve ended, if there was one. It is in no curve.
     #[serde(default)]
     pub partial: Option<PartialBatch>,
+    /// Whether its engine keeps what it accepts (BLACKHOLE does not); `None` where that was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_rows: Option<bool>,
     /// Sum of the timed sections.
     pub load_seconds: f64,
     /// Waiting before the first batch for what the curve before left behind.
@@ -349,6 +354,22 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// The outcome in one word, as `run.json` has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotStarted => "not-started",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Stopped { .. } => "stopped",
+            Self::Full { .. } => "full",
+            Self::Skipped { .. } => "skipped",
+            Self::Failed { .. } => "failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// The check at the end of a curve.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
@@ -367,4 +388,33 @@ pub struct Verification {
     /// Which rows were compared, where they are not rows at random indexes.
     #[serde(default)]
     pub compared: Option<String>,
+}
+
+/// What stands in [`Verification::left_out`] of an engine that keeps no row.
+pub const KEEPS_NO_ROW: &str = "this engine keeps no row";
+
+impl Verification {
+    /// What differs from what was sent, in words; `None` when nothing was found to differ.
+    pub fn difference(&self) -> Option<String> {
+        if let Some(counted) = self.counted_rows.filter(|&counted| counted != self.expected_rows) {
+            return Some(format!(
+                "the table should hold {} rows and {} were counted",
+                grouped(self.expected_rows),
+                grouped(counted)
+            ));
+        }
+        if self.wrong_rows == 0 && self.first_difference.is_none() {
+            return None;
+        }
+        let first = self.first_difference.as_deref().unwrap_or("not recorded");
+        Some(format!(
+            "{} of {} compared rows are not what was sent; the first: {first}",
+            self.wrong_rows, self.compared_rows
+        ))
+    }
+
+    /// Whether the rows were counted and nothing differs.
+    pub fn is_right(&self) -> bool {
+        self.counted_rows == Some(self.expected_rows) && self.difference().is_none()
+    }
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::columns::Moved;
-use crate::analyse::{Curve, Labels, RunSamples, group};
+use crate::analyse::{Curve, Labels, RunSamples, Standing, group};
 use crate::record::foreign::{self, ForeignOptions, Refused};
 use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
@@ -291,6 +291,11 @@ impl Input {
     /// Whether a curve that is shown has probes.
     pub fn has_probes(&self) -> bool {
         self.curves.iter().any(|curve| !self.probes_of(curve).is_empty())
+    }
+
+    /// How far a curve can be trusted.
+    pub fn standing_of(&self, curve: &Curve) -> Standing {
+        Standing::of(curve, self.record_of(curve))
     }
 
     /// What became of a curve.

@@ -283,6 +283,7 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
     let facts = table.facts();
     entry.create_table = Some(facts.create_table.clone());
     entry.flush_in_force = facts.flush_in_force.clone();
+    entry.keeps_rows = Some(facts.limits.keeps_rows);
     entry.variables = facts.variables.clone();
     entry.statement_rows = fitted.statement_rows;
     entry.commit_rows = fitted.commit_rows;
@@ -335,8 +336,7 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
     match checked {
         Ok(verification) => {
             endpoints::note(entry, table, &*runner.clock);
-            if let Some(message) = endpoints::problem(&entry.endpoints, rows).or_else(|| verify::problem(&verification))
-            {
+            if let Some(message) = endpoints::problem(&entry.endpoints, rows).or_else(|| verification.difference()) {
                 entry.outcome = Outcome::Failed { code: None, message };
             }
             entry.verification = Some(verification);

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::key::mix::Stream;
 use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
+use crate::record::run::KEEPS_NO_ROW;
 use crate::rows::{RowOptions, RowSource, Value};
 use crate::schema::{Column, ColumnType};
 use crate::target::{Failure, Table, TableFacts};
@@ -25,7 +26,7 @@ pub fn table(
 ) -> Result<Verification, Failure> {
     let mut verification = Verification { expected_rows: rows, ..Verification::default() };
     if !table.facts().limits.keeps_rows {
-        verification.left_out = Some("this engine keeps no row".into());
+        verification.left_out = Some(KEEPS_NO_ROW.into());
         return Ok(verification);
     }
     verification.counted_rows = table.count()?;
@@ -153,23 +154,6 @@ fn difference(source: &RowSource, row: u64, candidates: &[Vec<Value>]) -> Option
     })
 }
 
-/// What is wrong, if anything is.
-pub fn problem(verification: &Verification) -> Option<String> {
-    if let Some(counted) = verification.counted_rows.filter(|&counted| counted != verification.expected_rows) {
-        return Some(format!(
-            "the table should hold {} rows and {} were counted",
-            grouped(verification.expected_rows),
-            grouped(counted)
-        ));
-    }
-    verification.first_difference.as_ref().map(|first| {
-        format!(
-            "{} of {} compared rows are not what was sent; the first: {first}",
-            verification.wrong_rows, verification.compared_rows
-        )
-    })
-}
-
 /// The first row, the last one, and rows in between, one at random in each of equal parts: a lost stretch is found
 /// wherever it lies.
 fn spread(rows: u64, wanted: u64, seed: u64) -> Vec<u64> {
@@ -290,11 +274,11 @@ mod tests {
     #[test]
     fn a_wrong_count_and_a_wrong_row_are_problems() {
         let good = Verification { expected_rows: 5, counted_rows: Some(5), ..Verification::default() };
-        assert_eq!(problem(&good), None);
+        assert_eq!(good.difference(), None);
         let short = Verification { counted_rows: Some(4), ..good.clone() };
-        assert!(problem(&short).unwrap().contains("4 were counted"));
+        assert!(short.difference().unwrap().contains("4 were counted"));
         let wrong =
             Verification { wrong_rows: 1, compared_rows: 3, first_difference: Some("row 2: mail".into()), ..good };
-        assert!(problem(&wrong).unwrap().contains("row 2: mail"));
+        assert!(wrong.difference().unwrap().contains("row 2: mail"));
     }
 }

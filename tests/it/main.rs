@@ -24,5 +24,6 @@ mod resume;
 mod scratch;
 mod situations;
 mod sqlite;
+mod standing;
 #[allow(dead_code)] // not every area needs every helper
 mod support;
