@@ -1,6 +1,5 @@
 //! One curve: open the table, load batch after batch, do the closing work, verify, close.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +8,10 @@ use super::loading::load_batches;
 use super::patience::patiently;
 use super::resume::{self, Past, Start};
 use super::workers::Crew;
-use super::{Event, Runner, control_batch, endpoints, mark, probes, table_name, verify};
+use super::{Event, Runner, control_batch, endpoints, mark, table_name, verify};
 use crate::error::Error;
 use crate::load::{Encode, Fitted, Loader};
-use crate::plan::{CurvePlan, Plan};
+use crate::plan::CurvePlan;
 use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
@@ -23,8 +22,7 @@ use crate::units::human_seconds;
 pub const GRACE: Duration = Duration::from_secs(6);
 /// How long a DROP TABLE and what belongs to it may take.
 pub const CLOSE_LIMIT: Duration = Duration::from_secs(600);
-/// Rows of the statement with which a cell is tried.
-const TRIAL_ROWS: u64 = 10;
+
 /// Runs the curve at `index` of the plan, and writes what became of it into the record.
 ///
 /// # Errors
@@ -219,33 +217,9 @@ fn load_table(
     loaded
 }
 
-fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource>) -> Loader {
+pub(super) fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource>) -> Loader {
     let in_process = table.facts().dialect == Dialect::Sqlite;
     Loader::new(plan.cell.method, &table.facts().quoted_name, in_process, Arc::clone(source))
-}
-
-/// Sends one short statement over one connection, and runs each probe on what it brought: what a cell is tried with before anything
-/// is timed. Gives the probes that cannot be run here, with the reason.
-///
-/// # Errors
-/// What the target said, or which column cannot be filled.
-pub fn try_statement(
-    whole: &Plan,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-) -> Result<BTreeMap<String, String>, Failure> {
-    let source = Arc::new(verify::row_source(whole, plan, table.facts()).map_err(Failure::fatal)?);
-    let loader = loader(plan, table, &source);
-    let fitted = loader.fit(plan.sizes, plan.cell.connections, table.facts().limits, whole.window_bytes)?;
-    let rows = fitted.statement_rows.min(TRIAL_ROWS);
-    let mut session = table.connect()?;
-    let accepted = session.send(&mut loader.encode(0..rows))?;
-    if accepted.rows != rows {
-        return Err(Failure::fatal(format!("a statement of {rows} rows was sent and {} were accepted", accepted.rows)));
-    }
-    // Before the probes' own: there is never more than one connection at a trial.
-    drop(session);
-    probes::try_all(whole, plan, table, &source, rows)
 }
 
 /// What a curve needs beside its table.

@@ -18,6 +18,7 @@ pub mod probes;
 pub mod resume;
 pub mod seconds;
 pub mod stop;
+pub mod trial;
 pub mod verify;
 pub mod workers;
 
@@ -359,8 +360,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent, all of
-    /// it is taken back.
+    /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent and
+    /// read back, all of it is taken back.
     fn rehearse(&mut self, curve: &CurvePlan) -> Verdict {
         let table = table_name(&self.run_id, curve.number);
         let mark = mark(&self.run_id, curve.number);
@@ -376,7 +377,7 @@ impl Runner<'_> {
             Ok(table) => table,
             Err(failure) => return verdict(&failure),
         };
-        let tried = curve::try_statement(self.plan, curve, table.as_mut()).map(|left_out| {
+        let tried = trial::try_statement(self.plan, curve, table.as_mut()).map(|left_out| {
             if !left_out.is_empty() {
                 self.left_out.insert(curve.cell_name().to_owned(), left_out);
             }

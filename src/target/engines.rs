@@ -46,6 +46,9 @@ pub struct Engine {
     /// Variables worth recording.
     #[serde(default)]
     pub record: Vec<String>,
+    /// Switches of the server that keep accepted rows from being read while they are on.
+    #[serde(default)]
+    pub hides_rows: Vec<HidingSwitch>,
     /// What it counts: figures that say why a load became slow.
     #[serde(default)]
     pub counters: Counters,
@@ -77,6 +80,16 @@ pub struct CacheVariable {
     /// How it counts.
     #[serde(default)]
     pub unit: CacheUnit,
+}
+
+/// A switch under which rows are accepted and cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HidingSwitch {
+    /// Its variable.
+    pub variable: String,
+    /// What becomes of the rows.
+    pub why: String,
 }
 
 /// How a cache variable counts.
@@ -318,6 +331,7 @@ impl Engine {
             table: Variant::Standard,
             row_bytes: RowBytes::default(),
             record: Vec::new(),
+            hides_rows: Vec::new(),
             counters: Counters::default(),
             idle: Vec::new(),
             checkpoint: None,

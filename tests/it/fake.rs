@@ -120,14 +120,39 @@ fn rows_that_were_not_accepted_are_an_error_and_never_a_statistic() {
 }
 
 #[test]
-fn a_target_that_stores_nothing_is_found_by_the_count() {
+fn a_target_that_stores_nothing_is_found_in_the_trial_and_nothing_is_loaded() {
+    for (fake, word) in [
+        // A count of nothing, and rows that cannot be read: the fake target keeps a count and no values.
+        (FakeRun { trial_keeps: false, ..FakeRun::default() }, "0 of them can be read back"),
+        (FakeRun { trial_keeps: false, verify_rows: None, ..FakeRun::default() }, "0 of them can be read back"),
+        (FakeRun { verify_rows: Some(10), ..FakeRun::default() }, "keeps no values"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let result = fake.run(directory.path(), &["autoinc"], steady(10));
+        assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
+        let outcome = &record(directory.path()).curves[0].outcome;
+        let Outcome::Skipped { why, environment: true } = outcome else { panic!("{outcome:?}") };
+        assert!(why.contains(word), "{why}");
+        assert_eq!(result.seen.lock().unwrap().statements, 0);
+    }
+}
+
+#[test]
+fn rows_that_are_gone_at_the_end_are_found_by_the_count() {
     let directory = tempfile::tempdir().unwrap();
-    let fake = FakeRun { verify_rows: Some(10), ..FakeRun::default() };
+    let fake = FakeRun { lost: 3, ..FakeRun::default() };
     let result = fake.run(directory.path(), &["autoinc"], steady(10));
-    // The fake target keeps a count and no values: the comparison has to say so.
     assert_eq!(result.summary.unwrap().exit_code(), exit::FAILED);
-    let Outcome::Failed { message, .. } = &record(directory.path()).curves[0].outcome else { panic!() };
-    assert!(message.contains("verification"), "{message}");
+    let curve = &record(directory.path()).curves[0];
+    let Outcome::Failed { message, .. } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+    assert!(message.contains("20,000 rows and 19,997 were counted"), "{message}");
+    assert_eq!(curve.keeps_rows, Some(true));
+    // Without the check it stands as what it is: not verified.
+    let unchecked = tempfile::tempdir().unwrap();
+    let fake = FakeRun { lost: 3, verify_rows: None, ..FakeRun::default() };
+    assert_eq!(fake.run(unchecked.path(), &["autoinc"], steady(10)).summary.unwrap().exit_code(), exit::OK);
+    let curve = &record(unchecked.path()).curves[0];
+    assert_eq!((&curve.outcome, &curve.verification), (&Outcome::Completed, &None));
 }
 
 #[test]

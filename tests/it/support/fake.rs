@@ -83,6 +83,10 @@ pub struct FakeTarget {
     pub seen: Arc<Mutex<Seen>>,
     /// What the client itself does for each statement.
     pub client_work: Duration,
+    /// Whether the rows of a trial are there when they are counted.
+    pub trial_keeps: bool,
+    /// Rows that are gone when the load is counted.
+    pub lost: u64,
 }
 
 impl Target for FakeTarget {
@@ -112,6 +116,8 @@ impl Target for FakeTarget {
             behaviour: Arc::clone(&self.behaviour),
             seen: Arc::clone(&self.seen),
             rehearsal: order.purpose == Purpose::Trial,
+            trial_keeps: self.trial_keeps,
+            lost: if order.purpose == Purpose::Trial { 0 } else { self.lost },
             client_work: self.client_work,
         }))
     }
@@ -128,6 +134,8 @@ struct FakeTable {
     behaviour: Arc<Behaviour>,
     seen: Arc<Mutex<Seen>>,
     rehearsal: bool,
+    trial_keeps: bool,
+    lost: u64,
     client_work: Duration,
 }
 
@@ -142,6 +150,7 @@ impl Table for FakeTable {
             behaviour: Arc::clone(&self.behaviour),
             seen: Arc::clone(&self.seen),
             rehearsal: self.rehearsal,
+            trial_keeps: self.trial_keeps,
             client_work: self.client_work,
             open_rows: None,
         }))
@@ -152,7 +161,7 @@ impl Table for FakeTable {
     }
 
     fn count(&mut self) -> Result<Option<u64>, Failure> {
-        Ok(Some(self.seen.lock().unwrap().rows))
+        Ok(Some(self.seen.lock().unwrap().rows - self.lost))
     }
 
     fn fetch(&mut self, _: &[String], _: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
@@ -234,6 +243,7 @@ struct FakeSession {
     behaviour: Arc<Behaviour>,
     seen: Arc<Mutex<Seen>>,
     rehearsal: bool,
+    trial_keeps: bool,
     client_work: Duration,
     open_rows: Option<u64>,
 }
@@ -256,6 +266,7 @@ impl Session for FakeSession {
         let Body::Text(sql) = body else { panic!("the fake target takes text") };
         let rows = sql.matches("),(").count() as u64 + 1;
         if self.rehearsal {
+            self.seen.lock().unwrap().rows += if self.trial_keeps { rows } else { 0 };
             return Ok(Accepted { rows, note: None });
         }
         let before = self.seen.lock().unwrap().rows;
@@ -297,6 +308,8 @@ pub struct FakeRun {
     pub interrupt: Interrupt,
     pub counters: CounterChoice,
     pub client_work: Duration,
+    pub trial_keeps: bool,
+    pub lost: u64,
 }
 
 impl Default for FakeRun {
@@ -311,6 +324,8 @@ impl Default for FakeRun {
             interrupt: Interrupt::new(),
             counters: CounterChoice::Default,
             client_work: Duration::ZERO,
+            trial_keeps: true,
+            lost: 0,
         }
     }
 }
@@ -379,8 +394,14 @@ impl FakeRun {
             care: rowcliff::plan::Care::default(),
             shard: None,
         };
-        let target =
-            FakeTarget { clock: Arc::clone(&clock), behaviour, seen: Arc::clone(&seen), client_work: self.client_work };
+        let target = FakeTarget {
+            clock: Arc::clone(&clock),
+            behaviour,
+            seen: Arc::clone(&seen),
+            client_work: self.client_work,
+            trial_keeps: self.trial_keeps,
+            lost: self.lost,
+        };
         let mut events = Events::default();
         let runner = Runner {
             plan: &plan,
