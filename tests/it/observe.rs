@@ -214,6 +214,13 @@ fn show_has_its_forms_and_an_older_run_is_shown_too() {
         "{wide}"
     );
     let json: serde_json::Value = serde_json::from_str(&shown(&["--json", "--wide"])).unwrap();
+    assert_eq!(json["format_version"], 1);
+    let curve = &json["curves"][0];
+    assert_eq!(
+        (&curve["key"], &curve["outcome"], &curve["verified"]),
+        (&"autoinc".into(), &"completed".into(), &true.into())
+    );
+    let json = &curve["batches"];
     assert_eq!(json.as_array().unwrap().len(), 20);
     assert_eq!(json[3]["batch"], 4);
     assert_eq!(json[3]["reads_per_row"], 0.25);
@@ -372,7 +379,9 @@ fn innodb_reads(family: Family) {
 }
 
 fn run_show(home: &Path) -> serde_json::Value {
-    serde_json::from_str(&stdout(&run(home, &["show", "r", "--json", "--wide"]))).unwrap()
+    let document: serde_json::Value =
+        serde_json::from_str(&stdout(&run(home, &["show", "r", "--json", "--wide"]))).unwrap();
+    document["curves"][0]["batches"].clone()
 }
 
 #[test]
