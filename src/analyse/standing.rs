@@ -71,6 +71,31 @@ impl Standing {
     }
 }
 
+impl Standing {
+    /// The same in a word or two, for a picture.
+    pub fn unranked_word(&self) -> Option<&'static str> {
+        self.unranked()?;
+        Some(match (&self.fault, self.outcome) {
+            (Some(_), Some("failed")) => "failed",
+            (Some(_), _) => "wrong rows",
+            (None, _) if self.keeps_no_row => "keeps no row",
+            (None, _) if self.batches < LEAST_BATCHES => "too short",
+            (None, _) => "not verified",
+        })
+    }
+
+    /// What a table of figures has to say below itself of a curve that is not ranked and whose outcome does not show it.
+    pub fn remark(&self) -> Option<String> {
+        if self.fault.is_some() {
+            return self.fault.clone();
+        }
+        self.keeps_no_row.then(|| {
+            "its engine keeps no row: its speed is that of the client, the connection and the parser of the server"
+                .into()
+        })
+    }
+}
+
 fn fault(record: &CurveRecord) -> Option<String> {
     if let Outcome::Failed { message, .. } = &record.outcome {
         return Some(format!("failed: {message}"));

@@ -1,6 +1,7 @@
 //! `rowcliff compare PUBLISHED RUN_DIR`: figures that somebody published beside those of a run.
 
 use super::Output;
+use crate::analyse::Curve;
 use crate::analyse::probe_rates::probe_rates;
 use crate::analyse::published::{Measured, beside};
 use crate::cli::reckon::CompareArgs;
@@ -29,7 +30,11 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
     let published = read_published(&args.base).map_err(|error| Error::file(&args.base, error, next))?;
     let input = input::load(std::slice::from_ref(&args.new))?;
     let record = input.runs.first().and_then(|run| run.record.as_ref());
-    let curves: Vec<_> = input.curves.iter().filter(|curve| !curve.samples.is_empty()).collect();
+    let measured_ones = || input.curves.iter().filter(|curve| !curve.samples.is_empty());
+    let fault = |curve: &Curve| input.standing_of(curve).fault;
+    let curves: Vec<_> = measured_ones().filter(|curve| fault(curve).is_none()).collect();
+    let faulty = measured_ones().filter_map(|curve| Some(format!("left out: {}, {}", curve.name, fault(curve)?)));
+    let left_out: Vec<String> = faulty.collect();
     let names = short_names(&curves.iter().map(|curve| Named::from(*curve)).collect::<Vec<_>>());
     let rates: Vec<_> = curves.iter().map(|curve| probe_rates(input.probes_of(curve))).collect();
     let measured: Vec<Measured<'_>> =
@@ -45,12 +50,13 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
         scaled: record.and_then(RunRecord::scale_note),
     };
     if comparison.beside.is_empty() {
-        let cause = format!("it measured nothing of what is in {}: no probe or key in common", args.base.display());
+        let mut cause = format!("it measured nothing of what is in {}: no probe or key in common", args.base.display());
+        left_out.iter().for_each(|one| cause.push_str(&format!("; {one}")));
         return Err(Error::file(&args.new, cause, "run the plan of schemas/plans/ that belongs to the file"));
     }
     let problems = published.problems.iter().map(ToString::to_string);
     let warning = format!("warning: {}", comparison.warning());
-    let stderr = input.problems.iter().cloned().chain(problems).chain([warning]).collect();
+    let stderr = input.problems.iter().cloned().chain(problems).chain(left_out).chain([warning]).collect();
     let stdout = if args.json { comparison.json() } else { comparison.text() };
     Ok(Output { stdout, stderr, exit: exit::OK })
 }

@@ -8,7 +8,7 @@ use super::names::{Named, short_names};
 use super::plot::{Picture, PlotError, PlotSpec, has_room};
 use super::sheet::{Font, Group, Layer, Page, Side};
 use super::text::{bold_width, fitted, width, wrapped};
-use crate::analyse::{Cell, Labels, median};
+use crate::analyse::{Cell, Curve, Labels, median};
 use crate::units::{human_rate, human_rows};
 
 /// Shares of the best that have a colour of their own, from fast to slow.
@@ -29,6 +29,8 @@ const FIELD: (f64, f64) = (64.0, 34.0);
 struct Field {
     rate: f64,
     rows: u64,
+    /// Why it is not compared with the others: in a word, and in full.
+    unranked: Option<(&'static str, String)>,
 }
 
 /// Draws the fields.
@@ -38,9 +40,10 @@ struct Field {
 pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Picture, PlotError> {
     has_room(spec)?;
     let (engines, settings) = sides(cells);
-    let fields: Vec<Option<Field>> = cells.iter().map(field).collect();
-    let best = fields.iter().flatten().map(|field| field.rate).fold(0.0, f64::max);
-    if best <= 0.0 {
+    let fields: Vec<Option<Field>> = cells.iter().map(|cell| field(input, cell)).collect();
+    let ranked = fields.iter().flatten().filter(|field| field.unranked.is_none());
+    let best = ranked.map(|field| field.rate).fold(0.0, f64::max);
+    if fields.iter().all(Option::is_none) {
         return Err(PlotError::Nothing { why: "there are no measured batches".into() });
     }
     let named: Vec<Named<'_>> = settings.iter().map(|(labels, run)| Named { labels, repeat: None, run }).collect();
@@ -58,8 +61,9 @@ pub fn draw(spec: &PlotSpec, input: &Input, cells: &[Cell<'_>]) -> Result<Pictur
         let engine = engines.iter().position(|engine| *engine == cell.labels.engine);
         let setting = settings.iter().position(|setting| *setting == setting_of(cell));
         let (Some(engine), Some(setting), Some(found)) = (engine, setting, found) else { continue };
+        let why = found.unranked.as_ref().map_or_else(String::new, |(_, why)| format!("; in no ranking: {why}"));
         let title = format!(
-            "{} {}: {}/s at {} rows",
+            "{} {}: {}/s at {} rows{why}",
             engines[engine],
             words[setting],
             human_rate(found.rate),
@@ -95,11 +99,17 @@ fn sides<'a>(cells: &[Cell<'a>]) -> (Vec<String>, Vec<Setting<'a>>) {
     (engines, settings)
 }
 
-/// The end of the curve, the median of its repeats.
-fn field(cell: &Cell<'_>) -> Option<Field> {
-    let costs: Vec<f64> = cell.curves.iter().filter_map(|curve| curve.last_seconds_per_million()).collect();
-    let rows = cell.curves.iter().map(|curve| curve.table_rows()).max()?;
-    median(&costs).filter(|cost| *cost > 0.0).map(|cost| Field { rate: 1e6 / cost, rows })
+/// The end of the curve, the median of its repeats; of those that may be ranked, where there are some.
+fn field(input: &Input, cell: &Cell<'_>) -> Option<Field> {
+    let measured = || cell.curves.iter().copied().filter(|curve| !curve.samples.is_empty());
+    let ranked: Vec<&Curve> = measured().filter(|curve| input.standing_of(curve).unranked().is_none()).collect();
+    let unranked = || {
+        measured().find_map(|curve| input.standing_of(curve).unranked_word().zip(input.standing_of(curve).unranked()))
+    };
+    let (curves, unranked) = if ranked.is_empty() { (measured().collect(), unranked()) } else { (ranked, None) };
+    let costs: Vec<f64> = curves.iter().filter_map(|curve| curve.last_seconds_per_million()).collect();
+    let rows = curves.iter().map(|curve| curve.table_rows()).max()?;
+    median(&costs).filter(|cost| *cost > 0.0).map(|cost| Field { rate: 1e6 / cost, rows, unranked })
 }
 
 /// Where the fields stand.
@@ -175,10 +185,12 @@ fn frame(layer: &mut Layer, spec: &PlotSpec, grid: &Grid, best: f64, unmeasured:
     }
     legend(layer, spec, grid);
     let mut notes = spec.notes.clone();
-    let mut note = format!(
-        "Rows per second of the last three batches; 100% is the best, {}/s. Curves may end at different sizes of the table (second line).",
-        human_rate(best)
-    );
+    let mut note = "Rows per second of the last three batches; ".to_owned();
+    note.push_str(&match best {
+        best if best > 0.0 => format!("100% is the best, {}/s.", human_rate(best)),
+        _ => "no curve can be ranked.".into(),
+    });
+    note.push_str(" Curves may end at different sizes of the table (second line).");
     if unmeasured > 0 {
         note.push_str(&format!(" {unmeasured} curves were not measured."));
     }
@@ -215,14 +227,20 @@ fn paint(layer: &mut Layer, spec: &PlotSpec, grid: &Grid, at: (usize, usize), fi
     let (row, column) = if grid.engines_down { at } else { (at.1, at.0) };
     let share = field.rate / best;
     let step = STEPS.iter().position(|least| share >= *least).unwrap_or(5);
-    let colour = COLOURS[step];
+    let is_ranked = field.unranked.is_none();
+    let colour = if is_ranked { COLOURS[step] } else { spec.theme.background };
     let (left, top) = (grid.left + column as f64 * grid.wide, grid.top + row as f64 * grid.high);
     layer.rectangle((left, top), (left + grid.wide, top + grid.high), spec.theme.background.to_rgba());
     layer.rectangle((left + 1.5, top + 1.5), (left + grid.wide - 1.5, top + grid.high - 1.5), colour.to_rgba());
-    let ink = if step < 2 { RGBColor(255, 255, 255) } else { RGBColor(0x1F, 0x23, 0x28) };
+    let ink = match step {
+        _ if !is_ranked => spec.theme.muted,
+        0 | 1 => RGBColor(255, 255, 255),
+        _ => RGBColor(0x1F, 0x23, 0x28),
+    };
     let middle = (left + grid.wide / 2.0, top + grid.high / 2.0);
     let font = |size: f64, bold: bool| Font { size, bold, colour: ink };
     let percent = if share >= 0.095 { format!("{:.0}%", share * 100.0) } else { format!("{:.1}%", share * 100.0) };
+    let percent = field.unranked.as_ref().map_or(percent, |(word, _)| (*word).to_owned());
     layer.text(&percent, (middle.0, middle.1 - 7.0), Side::Middle, font(TEXT_SIZE, true));
     let small = format!("{}/s at {}", human_rate(field.rate), human_rows(field.rows));
     let small = if width(&small, SMALL_SIZE) > grid.wide - 6.0 { human_rows(field.rows) } else { small };
@@ -273,6 +291,42 @@ mod tests {
         for word in ["innodb", "aria", "autoinc", "uuid4", "90% and more", "below 10%"] {
             assert!(frame.iter().any(|text| text == word), "{word}: {frame:?}");
         }
+    }
+
+    #[test]
+    fn a_load_that_failed_sets_no_scale() {
+        let sample = |curve: &str, batch, seconds| Sample {
+            curve: curve.into(),
+            engine: curve.into(),
+            key: "autoinc".into(),
+            batch,
+            rows: 1_000_000,
+            table_rows: batch * 1_000_000,
+            seconds,
+            ..Sample::default()
+        };
+        let samples = (1..=4).flat_map(|batch| [sample("innodb", batch, 5.0), sample("rocksdb", batch, 0.1)]).collect();
+        let curves = group(&[RunSamples { run: "r".into(), samples }]).curves;
+        let mut record = crate::render::test_support::run_record(&["innodb", "rocksdb"]);
+        let mut texts_of = |outcome: [crate::record::Outcome; 2]| {
+            for (curve, outcome) in record.curves.iter_mut().zip(outcome) {
+                curve.outcome = outcome;
+            }
+            let run =
+                crate::render::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record.clone()) };
+            let input = Input { runs: vec![run], ..Input::default() };
+            let svg =
+                draw(&PlotSpec { title: "T".into(), ..PlotSpec::default() }, &input, &cells(&curves)).unwrap().svg;
+            let found = elements(&svg);
+            (texts(&found, "field"), texts(&found, "frame").join(" "))
+        };
+        let failed = || crate::record::Outcome::Failed { code: None, message: "no".into() };
+        let (fields, frame) = texts_of([crate::record::Outcome::Completed, failed()]);
+        assert_eq!(fields, ["100%", "200k/s at 4M", "failed", "10.0M/s at 4M"]);
+        assert!(frame.contains("100% is the best, 200k/s"), "{frame}");
+        let (fields, frame) = texts_of([failed(), failed()]);
+        assert_eq!((fields[0].as_str(), fields[2].as_str()), ("failed", "failed"));
+        assert!(frame.contains("no curve can be ranked"), "{frame}");
     }
 
     #[test]

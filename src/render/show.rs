@@ -99,7 +99,7 @@ pub fn summary(input: &Input) -> String {
         .iter()
         .zip(&names)
         .filter_map(|(curve, name)| {
-            let reason = reason(input.outcome_of(curve)?)?;
+            let reason = input.outcome_of(curve).and_then(reason).or_else(|| input.standing_of(curve).remark())?;
             Some(paragraph(&format!("{name}: {reason}"), "  "))
         })
         .collect();

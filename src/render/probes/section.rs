@@ -48,7 +48,9 @@ pub fn sentences(input: &Input) -> Vec<String> {
         out.push(format!("Less than {FALLEN}x slower at the largest table than at the smallest: {names}."));
     }
     if changes.is_empty() {
-        out.extend(fastest(&found, &spoken));
+        let may_win = |curve: &&crate::analyse::Curve| input.standing_of(curve).remark().is_none();
+        let ranked = |line: &ProbeSeries| cells[line.cell].curves.iter().any(may_win);
+        out.extend(fastest(&found, &spoken, &ranked));
     }
     let again: u64 = found.iter().flat_map(|line| &line.sizes).map(|one| one.errors).fold(0, u64::saturating_add);
     if again > 0 {
@@ -106,10 +108,11 @@ fn falls(line: &ProbeSeries, name: &str) -> Option<String> {
     ))
 }
 
-/// Where there is one size of the table only: the fastest and the slowest.
-fn fastest(found: &[ProbeSeries], spoken: &[String]) -> Option<String> {
+/// Where there is one size of the table only: the fastest and the slowest of tables that were loaded.
+fn fastest(found: &[ProbeSeries], spoken: &[String], ranked: &dyn Fn(&ProbeSeries) -> bool) -> Option<String> {
+    let lines = found.iter().enumerate().filter(|(_, line)| ranked(line));
     let mut rates: Vec<(f64, usize)> =
-        found.iter().enumerate().filter_map(|(at, line)| Some((line.sizes.last()?.ops_per_sec()?, at))).collect();
+        lines.filter_map(|(at, line)| Some((line.sizes.last()?.ops_per_sec()?, at))).collect();
     rates.sort_by(|a, b| b.0.total_cmp(&a.0));
     let words = |&(rate, at): &(f64, usize)| {
         let rows = found[at].sizes.last().map_or(0, |one| one.table_rows);

@@ -8,6 +8,8 @@ use crate::units::{human_rate, human_rows, significant};
 
 /// A curve that is slower than this many times at its end has fallen.
 const FALLEN: f64 = 1.5;
+/// More curves that are in no ranking are counted.
+const NAMED: usize = 8;
 /// Shorter curves are not judged.
 const LEAST_BATCHES: usize = 4;
 
@@ -94,12 +96,35 @@ pub fn sentences(input: &Input) -> Vec<String> {
             more => format!("{more} curves are too short to judge."),
         });
     }
-    if measured.len() > 1
-        && let Some((_, name, speeds)) =
-            measured.iter().rev().max_by(|a, b| a.2.last.unwrap_or(0.0).total_cmp(&b.2.last.unwrap_or(0.0)))
+    out.extend(fastest(input, &measured));
+    out
+}
+
+/// The fastest of those that may be ranked, and why the others may not.
+fn fastest(input: &Input, measured: &[(&Curve, &String, Speeds)]) -> Vec<String> {
+    let mut out = Vec::new();
+    if measured.len() < 2 {
+        return out;
+    }
+    let (ranked, others): (Vec<_>, Vec<_>) = measured
+        .iter()
+        .map(|one| (one, input.standing_of(one.0)))
+        .partition(|(_, standing)| standing.unranked().is_none());
+    let last = |speeds: &Speeds| speeds.last.unwrap_or(0.0);
+    // Nothing is the fastest of one.
+    if ranked.len() > 1
+        && let Some(((_, name, speeds), standing)) =
+            ranked.iter().rev().max_by(|a, b| last(&a.0.2).total_cmp(&last(&b.0.2)))
         && let Some(last) = speeds.last
     {
-        out.push(format!("Fastest at its end: {name}, {} rows/s.", human_rate(last)));
+        let doubt = if standing.verified == Some(false) { " (not verified)" } else { "" };
+        out.push(format!("Fastest at its end: {name}, {} rows/s{doubt}.", human_rate(last)));
+    }
+    let why = others.iter().filter_map(|((_, name, _), standing)| Some(format!("{name} ({})", standing.unranked()?)));
+    let why: Vec<String> = why.collect();
+    if !why.is_empty() {
+        let more = if why.len() > NAMED { format!("; and {} more", why.len() - NAMED) } else { String::new() };
+        out.push(format!("In no ranking: {}{more}.", why[..why.len().min(NAMED)].join("; ")));
     }
     out
 }
@@ -169,8 +194,30 @@ mod tests {
                 "autoinc holds: 100k rows/s at 1M rows, as at the start.",
                 "1 curve is too short to judge.",
                 "Fastest at its end: autoinc, 100k rows/s.",
+                "In no ranking: uuid7 (only 2 batches).",
             ]
         );
+    }
+
+    #[test]
+    fn a_load_that_failed_or_kept_nothing_is_never_the_fastest() {
+        let mut found = input(&[("autoinc", vec![1.0; 10]), ("uuid4", vec![0.1; 10]), ("uuid7", vec![2.0; 10])]);
+        let mut record = crate::render::test_support::run_record(&["autoinc", "uuid4", "uuid7"]);
+        record.curves[1].outcome = crate::record::Outcome::Failed { code: None, message: "no rows".into() };
+        found.runs.push(crate::render::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) });
+        let ranking = |input: &Input| {
+            let is_of = |line: &String| line.starts_with("Fastest") || line.starts_with("In no ranking");
+            sentences(input).into_iter().filter(is_of).collect::<Vec<_>>()
+        };
+        let fastest = "Fastest at its end: autoinc, 100k rows/s (not verified).";
+        assert_eq!(ranking(&found), [fastest, "In no ranking: uuid4 (failed: no rows)."]);
+        let curves = &mut found.runs[0].record.as_mut().unwrap().curves;
+        curves[1].outcome = crate::record::Outcome::Completed;
+        curves[1].keeps_rows = Some(false);
+        assert_eq!(ranking(&found), [fastest, "In no ranking: uuid4 (its engine keeps no row)."]);
+        let curves = &mut found.runs[0].record.as_mut().unwrap().curves;
+        curves[2].outcome = crate::record::Outcome::Interrupted;
+        assert_eq!(ranking(&found).len(), 1, "one alone is not the fastest");
     }
 
     #[test]
