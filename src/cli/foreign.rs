@@ -17,6 +17,10 @@ pub struct ForeignArgs {
     #[arg(long, value_name = "COLUMN")]
     pub y: Vec<String>,
 
+    /// Column that tells curves apart, by its name or number. Repeatable. Columns called series or curve, or engine, method and run
+    #[arg(long, value_name = "COLUMN")]
+    pub series: Vec<String>,
+
     /// What the figures are. What the column's name tells, as in Serial(ms)
     #[arg(long, value_name = "UNIT", value_enum)]
     pub unit: Option<UnitWord>,
@@ -42,10 +46,16 @@ pub struct ForeignArgs {
 /// What figures are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum UnitWord {
+    /// Microseconds of a batch.
+    Us,
     /// Milliseconds of a batch.
     Ms,
     /// Seconds of a batch.
     S,
+    /// Minutes of a batch.
+    Min,
+    /// Hours of a batch.
+    H,
     /// Rows per second.
     #[value(name = "rows/s")]
     RowsPerSecond,
@@ -72,7 +82,11 @@ impl ForeignArgs {
         ForeignOptions {
             x: self.x.clone(),
             y: self.y.clone(),
+            series: self.series.clone(),
             unit: self.unit.map(|unit| match unit {
+                UnitWord::Us => Unit::Microseconds,
+                UnitWord::Min => Unit::Minutes,
+                UnitWord::H => Unit::Hours,
                 UnitWord::Ms => Unit::Milliseconds,
                 UnitWord::S => Unit::Seconds,
                 UnitWord::RowsPerSecond => Unit::RowsPerSecond,

@@ -11,6 +11,7 @@ mod compare;
 mod fake;
 mod foreign;
 mod golden;
+mod loaders;
 mod mariadb;
 mod mysql;
 mod observe;

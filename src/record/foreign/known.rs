@@ -1,8 +1,10 @@
-//! Formats that are known without being described: what sysbench, mysqlslap, iibench and the loaders of tsbs print.
+//! Formats that are known without being described: what sysbench, mysqlslap, iibench and the loaders of tsbs print, and those of
+//! [`loaders`].
 //!
 //! Sources: sysbench's `sysbench.report_default` and `sysbench.report_csv` (and the interval line of version 0.5), the `--csv` option
 //! in the manual of mysqlslap, the legend that iibench prints, the header that tsbs loaders print.
 
+use super::loaders;
 use super::table::{Line, Table};
 use super::{Cumulative, ForeignOptions, Unit};
 
@@ -25,7 +27,18 @@ pub fn recognise(text: &str, said: &ForeignOptions) -> Option<Known> {
     if said.delimiter.is_some() {
         return None;
     }
-    let tables = [sysbench_lines, sysbench_csv, mysqlslap, iibench, tsbs];
+    let tables = [
+        sysbench_lines,
+        sysbench_csv,
+        mysqlslap,
+        iibench,
+        iibench_today,
+        tsbs,
+        loaders::ycsb,
+        loaders::go_ycsb,
+        loaders::parallel_copy,
+        loaders::pgbench,
+    ];
     let mut known = tables.into_iter().find_map(|table| table(text))?;
     let own = known.options;
     known.options = ForeignOptions {
@@ -41,7 +54,8 @@ pub fn recognise(text: &str, said: &ForeignOptions) -> Option<Known> {
     Some(known)
 }
 
-fn known(header: &[&str], lines: Vec<Line>, (x, y, unit): (&str, &str, Unit), note: &str) -> Option<Known> {
+/// A table of a known format; `None` without lines.
+pub fn known(header: &[&str], lines: Vec<Line>, (x, y, unit): (&str, &str, Unit), note: &str) -> Option<Known> {
     if lines.is_empty() {
         return None;
     }
@@ -56,13 +70,18 @@ fn known(header: &[&str], lines: Vec<Line>, (x, y, unit): (&str, &str, Unit), no
     Some(Known { table, options, note: note.to_owned() })
 }
 
-fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
+/// Lines that are not empty, with their numbers.
+pub fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty())
 }
 
-fn is_number(text: &str) -> bool {
+/// Whether it is written as programs write numbers.
+pub fn is_number(text: &str) -> bool {
     text.trim().parse::<f64>().is_ok()
 }
+
+/// Time, rows and transactions of an interval.
+pub const SYSBENCH_HEADER: [&str; 3] = ["time", "writes/s", "tps"];
 
 const SYSBENCH_NOTE: &str = "sysbench's intervals: rows are taken as one for each write, and the table as empty at the start \
      (--rows-per-batch N when a write has N rows); its size is the sum over the intervals";
@@ -81,7 +100,7 @@ fn sysbench_lines(text: &str) -> Option<Known> {
         let cells = [seconds.trim(), writes, tps].map(str::to_owned).to_vec();
         is_number(&cells[0]).then_some(Line { number, cells })
     });
-    known(&["time", "writes/s", "tps"], lines.collect(), ("time", "writes/s", Unit::RowsPerSecond), SYSBENCH_NOTE)
+    known(&SYSBENCH_HEADER, lines.collect(), ("time", "writes/s", Unit::RowsPerSecond), SYSBENCH_NOTE)
 }
 
 /// Ten figures without a header: time, threads, tps, qps, reads, writes, other, latency, errors, reconnects.
@@ -140,6 +159,33 @@ fn iibench(text: &str) -> Option<Known> {
     let note = format!("iibench's table: {x} is the size of the table, {y} the speed of each interval");
     known(&header, lines, (x, y, Unit::RowsPerSecond), &note)
 }
+
+/// `i_sec t_sec i_ips t_ips ... t_ins t_del ...`: the size is what was inserted less what was deleted, `t_` are totals.
+fn iibench_today(text: &str) -> Option<Known> {
+    let (at, mut header) = numbered(text).find_map(|(number, line)| {
+        let names: Vec<&str> = line.split_whitespace().map(|word| word.trim_start_matches('#')).collect();
+        (["i_ips", "t_ins", "t_del"].iter().all(|name| names.contains(name)) && !line.contains(','))
+            .then_some((number, names))
+    })?;
+    let place = |wanted| header.iter().position(|name| *name == wanted);
+    let (inserted, deleted) = (place("t_ins")?, place("t_del")?);
+    let lines: Vec<Line> = numbered(text)
+        .filter(|&(number, _)| number > at)
+        .filter_map(|(number, line)| {
+            let mut cells: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let figures = cells.len() == header.len() && cells.iter().all(|cell| is_number(cell));
+            let count = |at: usize| cells.get(at)?.parse::<i64>().ok();
+            let size = count(inserted)?.checked_sub(count(deleted)?)?;
+            cells.push(size.to_string());
+            figures.then_some(Line { number, cells })
+        })
+        .collect();
+    header.push(IIBENCH_SIZE);
+    let note = "iibench's table: t_ins less t_del is the size of the table, i_ips the speed of each interval";
+    known(&header, lines, (IIBENCH_SIZE, "i_ips", Unit::RowsPerSecond), note)
+}
+
+const IIBENCH_SIZE: &str = "t_ins - t_del";
 
 /// `time,per. metric/s,metric total,overall metric/s,per. row/s,row total,overall row/s`.
 fn tsbs(text: &str) -> Option<Known> {

@@ -33,26 +33,34 @@ impl Meaning {
         let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
         let per = words.iter().position(|word| *word == "per").filter(|&at| at + 1 < words.len());
         let per_rows = per.and_then(|at| count(&words[at + 1..]));
-        let is_rate =
-            words.iter().any(|word| word.ends_with("/s") || word.ends_with("/sec") || word.ends_with("/second"))
-                || per.is_some_and(|at| ["s", "sec", "second"].contains(&words[at + 1]))
-                || has(&["ips", "tps"]);
+        let is_rate = of_rate(&words, per);
         let unit = match () {
-            () if is_rate => Some(Unit::RowsPerSecond),
+            () if is_rate == Some(true) || has(&["ips", "tps"]) => Some(Unit::RowsPerSecond),
+            () if is_rate.is_some() => None,
+            () if has(&["us", "usec", "µs", "μs", "micros", "microseconds"]) => Some(Unit::Microseconds),
             () if has(&["ms", "msec", "millis", "milliseconds"]) => Some(Unit::Milliseconds),
             () if has(&["s", "sec", "secs", "second", "seconds"]) => Some(Unit::Seconds),
+            () if has(&["mins", "minutes"]) || lower.contains("(min)") || lower.contains("[min]") => {
+                Some(Unit::Minutes)
+            }
+            () if has(&["hrs", "hours"]) || lower.contains("(h)") || lower.contains("[h]") => Some(Unit::Hours),
             () => None,
         };
-        let is_total =
-            has(&["total", "totals", "cumulative", "cum", "elapsed", "overall", "running", "sum", "mean", "avg"]);
+        let is_rate = is_rate.is_some() || unit == Some(Unit::RowsPerSecond);
+        // iibench writes t_ for totals and i_ for intervals.
+        let begins = |sign: &str| words.len() > 1 && words[0] == sign;
+        let is_total = begins("t")
+            || has(&["total", "totals", "cumulative", "cum", "elapsed", "overall", "running", "sum", "mean", "avg"]);
         let whole = words.join(" ");
         Self {
             unit,
             per_rows,
             is_total,
-            is_each: per.is_some() || has(&["batch", "interval", "each", "int", "last"]),
+            is_each: per.is_some() || begins("i") || has(&["batch", "interval", "each", "int", "last"]),
             is_before: has(&["before"]),
-            is_time_of_day: has(&["time", "timestamp", "date", "elapsed", "clock"]) && !has(&["row", "rows"]),
+            is_time_of_day: (whole == "t"
+                || has(&["time", "timestamp", "datetime", "date", "elapsed", "clock", "ts", "epoch", "uptime"]))
+                && !has(&["row", "rows"]),
             is_setting: !is_rate
                 && (per.is_some()
                     || has(&["thread", "threads", "client", "clients", "connections", "commit", "statement"])),
@@ -70,10 +78,34 @@ impl Meaning {
         self.names_rows && self.names_size && self.unit.is_none() && !self.is_setting
     }
 
+    /// Whether the name speaks of rows at all.
+    pub fn is_of_rows(&self) -> bool {
+        self.names_rows && self.unit.is_none()
+    }
+
     /// Whether the name is one of a column that counts batches.
     pub fn is_batch_number(&self) -> bool {
         self.names_batches
     }
+}
+
+/// Whether the name is one of a rate, and then whether of rows: megabytes and queries a second are none.
+fn of_rate(words: &[&str], per: Option<usize>) -> Option<bool> {
+    const SECOND: [&str; 3] = ["s", "sec", "second"];
+    let others = [
+        "b", "kb", "mb", "gb", "kib", "mib", "gib", "bytes", "bits", "mbit", "gbit", "io", "ios", "reads", "read",
+        "queries", "query", "selects", "deletes", "err", "errors", "reconn", "krows", "mrows", "krow", "mrow",
+        "thousand", "million", "k", "m",
+    ];
+    let slashed = words.iter().enumerate().find_map(|(at, word)| {
+        let (what, second) = word.rsplit_once('/')?;
+        SECOND.contains(&second).then(|| [words[..at].last().copied().unwrap_or(""), what])
+    });
+    let before = |at: usize| {
+        [words[..at.saturating_sub(1)].last().copied().unwrap_or(""), words[..at].last().copied().unwrap_or("")]
+    };
+    let what = slashed.or_else(|| per.filter(|&at| SECOND.contains(&words[at + 1])).map(before))?;
+    Some(!what.iter().any(|word| others.contains(word)))
 }
 
 /// `10000`, `100k`, `1m`, `million`: rows after the word `per`.

@@ -1,24 +1,30 @@
 //! Files that rowcliff did not write: any CSV, and the output of some loaders, read as samples.
 //!
 //! - [`table`]: the file as a header and lines of cells.
-//! - [`known`]: formats that are known without being described.
+//! - [`text`]: the bytes of the file as lines.
+//! - [`known`], [`loaders`]: formats that are known without being described.
 //! - [`number`]: cells as numbers, whatever the decimal sign.
 //! - [`meaning`]: what the name of a column says.
+//! - [`order`]: the lines of a column in the order of sizes.
 //! - [`series`]: one column of figures as samples.
 //!
 //! Two rules. What could be read in two ways is refused, with file, line, column and the flag that decides; it is never guessed in
 //! silence. What cannot be a measurement is listed with its line and left out, and the rest is used.
 
+mod axis;
 pub mod known;
+pub mod loaders;
 pub mod meaning;
 pub mod number;
+pub mod order;
 pub mod series;
 pub mod table;
+pub mod text;
 
 use std::path::{Path, PathBuf};
 
 use self::meaning::Meaning;
-use self::number::Column;
+use self::number::{Cell, Column};
 use self::series::{Axis, Figures, Request};
 use self::table::Table;
 use super::Sample;
@@ -27,12 +33,31 @@ use super::store::Problem;
 /// What the figures of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
+    /// Microseconds.
+    Microseconds,
     /// Milliseconds.
     Milliseconds,
     /// Seconds.
     Seconds,
+    /// Minutes.
+    Minutes,
+    /// Hours.
+    Hours,
     /// Rows per second.
     RowsPerSecond,
+}
+
+impl Unit {
+    /// Seconds of one; 1 for a speed, which is one for each second already.
+    pub fn seconds(self) -> f64 {
+        match self {
+            Self::Microseconds => 1e-6,
+            Self::Milliseconds => 1e-3,
+            Self::Seconds | Self::RowsPerSecond => 1.0,
+            Self::Minutes => 60.0,
+            Self::Hours => 3600.0,
+        }
+    }
 }
 
 /// Whether the figures of a column add up.
@@ -64,6 +89,8 @@ pub struct ForeignOptions {
     pub x: Option<String>,
     /// The columns of figures.
     pub y: Vec<String>,
+    /// The columns that tell curves apart.
+    pub series: Vec<String>,
     /// What the figures are.
     pub unit: Option<Unit>,
     /// Rows of each batch (of each event, for sysbench).
@@ -141,27 +168,52 @@ impl Refused {
 /// It can be read in two ways, needs something that was not said, or has no usable line.
 pub fn read(text: &[u8], file: &Path, options: &ForeignOptions) -> Result<Foreign, Refused> {
     let mut out = Foreign::default();
-    let text = String::from_utf8_lossy(text);
+    let text = text::decoded(text, file)?;
     let text = text.trim_start_matches('\u{feff}');
-    let whole = whole_lines(text, file, &mut out.problems);
-    let (table, options) = match known::recognise(whole, options) {
+    let (whole, tail) = whole_lines(text);
+    let recognised = known::recognise(whole, options);
+    let is_interval = recognised.is_some();
+    let (mut table, options) = match recognised {
         Some(known) => {
             out.notes.push(format!("{}: {}", file.display(), known.note));
+            cut(tail, whole, file, &mut out.problems);
             (known.table, known.options)
         }
-        None => (table::read(whole, file, options, &mut out.problems)?, options.clone()),
+        None => {
+            if options.x.is_none() {
+                text::refuse_log(whole, file)?;
+            }
+            let mut options = options.clone();
+            let named = text::named_delimiter(whole);
+            options.delimiter = options.delimiter.or(named);
+            // An empty line in place of the named delimiter keeps the numbers of the others.
+            let rest = if named.is_some() { whole.find('\n').map_or("", |at| &whole[at..]) } else { whole };
+            (table::read(rest, tail, file, &options, &mut out.problems)?, options)
+        }
     };
-    let group = table.group_column();
-    let x = choose_x(&table, file, &options, group)?;
-    let ys = choose_y(&table, file, &options, x, group)?;
-    let decimal = options.decimal.or_else(|| number::decimal_of_file(&table));
+    let groups = match options.series.as_slice() {
+        [] => table.group_columns(),
+        named => named
+            .iter()
+            .map(|name| table.find(name).ok_or_else(|| missing(&table, file, "--series", name)))
+            .collect::<Result<_, _>>()?,
+    };
+    let x = choose_x(&table, file, &options, &groups)?;
+    let groups: Vec<usize> = groups.into_iter().filter(|at| Some(*at) != x).collect();
+    let ys = choose_y(&table, file, &options, x, &groups)?;
+    let needed: Vec<usize> = x.into_iter().chain(ys.iter().copied()).collect();
+    if table.drop_cut(&[&needed[..], &groups].concat()).is_some() {
+        cut(tail, whole, file, &mut out.problems);
+    }
+    let decimal = options.decimal.or_else(|| number::decimal_of_columns(&table, &needed));
     let x_column = x.map(|x| number::column(&table, x, decimal, file)).transpose()?;
+    let offered = table.offered(&[&needed[..], &groups].concat());
     let mut refusals = Vec::new();
-    for (name, lines) in table.groups(group) {
+    for (name, lines) in table.groups(&groups) {
         for &y in &ys {
             let column = number::column(&table, y, decimal, file)?;
-            let part = one_curve(&table, file, &options, (x, x_column.as_ref()), (y, &column), &lines, name.as_deref());
-            match part {
+            let of = Reading { table: &table, file, options: &options, is_interval, offered: &offered };
+            match of.one_curve((x, x_column.as_ref()), (y, &column), &lines, name.as_deref()) {
                 Ok(figures) => merge(&mut out, figures),
                 Err(refused) if refused.line.is_none() && refused.column.is_none() => refusals.push(refused),
                 Err(refused) => return Err(refused),
@@ -181,15 +233,17 @@ pub fn read(text: &[u8], file: &Path, options: &ForeignOptions) -> Result<Foreig
     Ok(out)
 }
 
-/// The text up to its last line end: a cut number is still a number.
-fn whole_lines<'a>(text: &'a str, file: &Path, problems: &mut Vec<Problem>) -> &'a str {
-    let end = text.rfind('\n').map_or(0, |end| end + 1);
-    if end < text.len() {
-        let line = text[..end].matches('\n').count() as u64 + 1;
+/// The text up to its last line end, and what stands after it: a cut number is still a number.
+fn whole_lines(text: &str) -> (&str, &str) {
+    text.split_at(text.rfind('\n').map_or(0, |end| end + 1))
+}
+
+fn cut(tail: &str, whole: &str, file: &Path, problems: &mut Vec<Problem>) {
+    if !tail.is_empty() {
+        let line = whole.matches('\n').count() as u64 + 1;
         let why = "the last line is cut (no line end); left out".to_owned();
         problems.push(Problem { file: file.to_owned(), line, why });
     }
-    &text[..end]
 }
 
 fn merge(out: &mut Foreign, figures: Figures) {
@@ -216,12 +270,7 @@ fn listed(problems: &[Problem]) -> String {
 }
 
 /// The column of sizes; `None` where lines are counted instead.
-fn choose_x(
-    table: &Table,
-    file: &Path,
-    options: &ForeignOptions,
-    group: Option<usize>,
-) -> Result<Option<usize>, Refused> {
+fn choose_x(table: &Table, file: &Path, options: &ForeignOptions, groups: &[usize]) -> Result<Option<usize>, Refused> {
     if let Some(wanted) = &options.x {
         if wanted == known::LINES {
             return Ok(None);
@@ -229,7 +278,7 @@ fn choose_x(
         return table.find(wanted).map(Some).ok_or_else(|| missing(table, file, "--x", wanted));
     }
     let likely: Vec<usize> =
-        table.columns().filter(|&at| Some(at) != group && Meaning::of(&table.header[at]).is_table_size()).collect();
+        table.columns().filter(|&at| !groups.contains(&at) && Meaning::of(&table.header[at]).is_table_size()).collect();
     let batches = || table.columns().find(|&at| Meaning::of(&table.header[at]).is_batch_number());
     match (likely.as_slice(), options.rows_per_batch) {
         ([one], _) => Ok(Some(*one)),
@@ -259,7 +308,7 @@ fn choose_y(
     file: &Path,
     options: &ForeignOptions,
     x: Option<usize>,
-    group: Option<usize>,
+    groups: &[usize],
 ) -> Result<Vec<usize>, Refused> {
     let mut out = Vec::new();
     for wanted in &options.y {
@@ -276,13 +325,13 @@ fn choose_y(
             let meaning = Meaning::of(&table.header[*at]);
             meaning.unit.is_some() && !meaning.is_total && !meaning.is_time_of_day
         };
-        out = table.columns().filter(|at| Some(*at) != x && Some(*at) != group).filter(with_unit).collect();
+        out = table.columns().filter(|at| Some(*at) != x && !groups.contains(at)).filter(with_unit).collect();
     }
     if out.is_empty() {
         return Err(Refused::new(
             file,
             format!("no column's name tells a unit; the columns are {}", table.names()),
-            "name the figures with --y COLUMN and what they are with --unit ms|s|rows/s",
+            "name the figures with --y COLUMN and what they are with --unit ms|s|min|h|rows/s",
         ));
     }
     Ok(out)
@@ -296,49 +345,55 @@ fn missing(table: &Table, file: &Path, flag: &str, wanted: &str) -> Refused {
     )
 }
 
-fn one_curve(
-    table: &Table,
-    file: &Path,
-    options: &ForeignOptions,
-    (x, x_column): (Option<usize>, Option<&Column>),
-    (y, y_column): (usize, &Column),
-    lines: &[usize],
-    group: Option<&str>,
-) -> Result<Figures, Refused> {
-    let name = table.header[y].as_str();
-    let meaning = Meaning::of(name);
-    let unit = options.unit.or(meaning.unit).ok_or_else(|| {
-        Refused::new(file, "its name tells no unit", "say what the figures are with --unit ms|s|rows/s").of_column(name)
-    })?;
-    let axis = match x {
-        None => Axis::Lines,
-        Some(x) => {
-            let meaning = Meaning::of(&table.header[x]);
-            // Whether a number is small because it counts batches is for the name to say.
-            match () {
-                () if meaning.is_batch_number() => Axis::Batches(table.header[x].clone()),
-                () if meaning.is_time_of_day => Axis::Time(table.header[x].clone()),
-                () if meaning.is_setting => Axis::Other(table.header[x].clone()),
-                () => Axis::Rows { name: table.header[x].clone(), before: meaning.is_before },
+/// What every curve of the file is read with.
+struct Reading<'a> {
+    table: &'a Table,
+    file: &'a Path,
+    options: &'a ForeignOptions,
+    is_interval: bool,
+    offered: &'a [String],
+}
+
+impl Reading<'_> {
+    fn one_curve(
+        &self,
+        (x, x_column): (Option<usize>, Option<&Column>),
+        (y, y_column): (usize, &Column),
+        lines: &[usize],
+        group: Option<&str>,
+    ) -> Result<Figures, Refused> {
+        let name = self.table.header[y].as_str();
+        let meaning = Meaning::of(name);
+        let unit = self.options.unit.or(meaning.unit).ok_or_else(|| {
+            let next = "say what the figures are with --unit ms|s|min|h|rows/s";
+            Refused::new(self.file, "its name tells no unit", next).of_column(name)
+        })?;
+        let axis = match (x, x_column) {
+            (Some(x), Some(column)) => {
+                let sizes: Vec<&Cell> = lines.iter().map(|&at| &column.cells[at]).collect();
+                axis::of(&self.table.header[x], &sizes, self.options.rows_per_batch, self.is_interval, self.file)?
             }
-        }
-    };
-    let request = Request {
-        file,
-        curve: group.map_or_else(
-            || name.to_owned(),
-            |group| if table.figures() > 1 { format!("{group} {name}") } else { group.to_owned() },
-        ),
-        column: name,
-        axis,
-        unit,
-        meaning,
-        rows_per_batch: options.rows_per_batch,
-        cumulative: options.cumulative,
-    };
-    let points = lines.iter().map(|&at| {
-        let x = x_column.map(|column| column.cells[at].clone());
-        (table.lines[at].number, x, y_column.cells[at].clone())
-    });
-    series::samples(&request, points.collect())
+            _ => Axis::Lines,
+        };
+        let request = Request {
+            file: self.file,
+            curve: group.map_or_else(
+                || name.to_owned(),
+                |group| if self.table.figures() > 1 { format!("{group} {name}") } else { group.to_owned() },
+            ),
+            column: name,
+            axis,
+            unit,
+            meaning,
+            rows_per_batch: self.options.rows_per_batch,
+            cumulative: self.options.cumulative,
+            is_interval: self.is_interval,
+            offered: self.offered.to_vec(),
+        };
+        let points = lines.iter().map(|&at| {
+            let x = x_column.map(|column| column.cells[at].clone());
+            (self.table.lines[at].number, x, y_column.cells[at].clone())
+        });
+        series::samples(&request, points.collect())
+    }
 }

@@ -36,10 +36,11 @@ enum Evidence {
     PlainPoint,
 }
 
-/// The decimal sign that the cells of the file prove, if they all prove the same.
-pub fn decimal_of_file(table: &Table) -> Option<Decimal> {
-    let cells = table.lines.iter().flat_map(|line| &line.cells);
-    let mut found = cells.filter_map(|cell| match evidence(cell) {
+/// The decimal sign that the cells of these columns prove, if they all prove the same. Other columns may hold anything: versions,
+/// addresses, dates.
+pub fn decimal_of_columns(table: &Table, columns: &[usize]) -> Option<Decimal> {
+    let cells = table.lines.iter().flat_map(|line| columns.iter().filter_map(|&at| line.cells.get(at)));
+    let mut found = cells.filter_map(|cell| match evidence(&ungrouped(cell)) {
         Evidence::Sure(decimal) => Some(decimal),
         _ => None,
     });
@@ -54,7 +55,8 @@ pub fn decimal_of_file(table: &Table) -> Option<Decimal> {
 pub fn column(table: &Table, at: usize, decimal: Option<Decimal>, file: &Path) -> Result<Column, Refused> {
     let mut cells = Vec::with_capacity(table.lines.len());
     for line in &table.lines {
-        let text = line.cells.get(at).map_or("", String::as_str).trim();
+        let text = ungrouped(line.cells.get(at).map_or("", String::as_str));
+        let text = text.as_str();
         let doubt = match (evidence(text), decimal) {
             (Evidence::DoubtfulComma, None) => true,
             // The file's commas are decimal, this point separates thousands or is a slip. Only a given sign settles it.
@@ -74,8 +76,23 @@ pub fn column(table: &Table, at: usize, decimal: Option<Decimal>, file: &Path) -
 
 /// Whether the text is a number in some way of writing.
 pub fn looks_like_number(text: &str) -> bool {
+    let text = ungrouped(text);
+    !matches!(cell(&text, Decimal::Point), Cell::Text(_)) || !matches!(cell(&text, Decimal::Comma), Cell::Text(_))
+}
+
+/// The text without the signs that only ever separate thousands (spaces of all widths, apostrophes, low lines), where each group
+/// has three digits.
+fn ungrouped(text: &str) -> String {
+    let separates = |c: char| matches!(c, ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' | '\'' | '\u{2019}' | '_');
     let text = text.trim();
-    !matches!(cell(text, Decimal::Point), Cell::Text(_)) || !matches!(cell(text, Decimal::Comma), Cell::Text(_))
+    let whole = text.split(['.', ',']).next().unwrap_or(text);
+    let mut groups = whole.trim_start_matches(['+', '-']).split(separates);
+    let digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()) && digits(group));
+    if !first || !groups.all(|group| group.len() == 3 && digits(group)) {
+        return text.to_owned();
+    }
+    text.replacen(separates, "", whole.len())
 }
 
 fn evidence(text: &str) -> Evidence {

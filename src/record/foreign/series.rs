@@ -4,12 +4,11 @@ use std::path::Path;
 
 use super::meaning::Meaning;
 use super::number::Cell;
+use super::order::{IMPOSSIBLE_ROWS_PER_SECOND, Point, left_out, ordered, usable};
 use super::{Cumulative, Refused, Unit};
 use crate::record::Sample;
 use crate::record::store::Problem;
 
-/// Faster than any memory: a counter that wrapped, not a load.
-const IMPOSSIBLE_ROWS_PER_SECOND: f64 = 1e12;
 /// A step this many times the usual one has batches missing.
 const GAP: f64 = 1.5;
 /// Totals of a steady load are a fixed cost for each row, within this factor.
@@ -18,7 +17,7 @@ const PROPORTIONAL: f64 = 1.5;
 const NOMINAL_ROWS: u64 = 1_000_000;
 
 /// What the horizontal column is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Axis {
     /// Rows in the table, after the batch or before it.
     Rows {
@@ -29,8 +28,13 @@ pub enum Axis {
     },
     /// Numbers of batches, by its name.
     Batches(String),
-    /// Time, by its name: sizes are summed up from speeds.
-    Time(String),
+    /// Time: sizes are summed up from speeds.
+    Time {
+        /// Name of the column.
+        name: String,
+        /// Seconds of one in it.
+        seconds: f64,
+    },
     /// Something that is not the size of the table, by its name.
     Other(String),
     /// There is none: each line is the next batch.
@@ -56,6 +60,10 @@ pub struct Request<'a> {
     pub rows_per_batch: Option<u64>,
     /// Whether the figures add up, where that was said.
     pub cumulative: Option<Cumulative>,
+    /// Each line is known to be an interval, and its size a total: a second line of one size is no repeat.
+    pub is_interval: bool,
+    /// Columns that may tell runs apart, by name.
+    pub offered: Vec<String>,
 }
 
 /// The samples of one column.
@@ -71,14 +79,6 @@ pub struct Figures {
     pub other_x: Option<String>,
 }
 
-/// One line: its number, its place, its figure where it has a usable one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Point {
-    line: u64,
-    x: f64,
-    y: Option<f64>,
-}
-
 /// Reads the samples of a column from cells of (line, horizontal, figure).
 ///
 /// # Errors
@@ -86,7 +86,9 @@ struct Point {
 pub fn samples(request: &Request<'_>, cells: Vec<(u64, Option<Cell>, Cell)>) -> Result<Figures, Refused> {
     let mut out = Figures::default();
     needs(request)?;
-    let points = ordered(usable(cells, request, &mut out), request, &mut out);
+    let mut points = ordered(usable(cells, request, &mut out), request, &mut out)?;
+    fits_rows_per_batch(request, &points)?;
+    from_zero(request, &mut points);
     let cumulative = cumulative(request, &points, &mut out)?;
     if let Axis::Other(name) = &request.axis {
         out.other_x = Some(name.clone());
@@ -95,7 +97,7 @@ pub fn samples(request: &Request<'_>, cells: Vec<(u64, Option<Cell>, Cell)>) -> 
             request.file.display()
         ));
     }
-    if matches!(request.axis, Axis::Time(_)) && points.iter().any(|point| point.y.is_none()) {
+    if matches!(request.axis, Axis::Time { .. }) && points.iter().any(|point| point.y.is_none()) {
         let file = request.file.display();
         out.notes.push(format!("{file}: the rows of lines that were left out are in no size after them"));
     }
@@ -131,9 +133,25 @@ pub fn samples(request: &Request<'_>, cells: Vec<(u64, Option<Cell>, Cell)>) -> 
     Ok(out)
 }
 
-fn left_out(request: &Request<'_>, line: u64, why: String, out: &mut Figures) {
-    let why = format!("{}: {why}; left out", request.column);
-    out.problems.push(Problem { file: request.file.to_owned(), line, why });
+/// Batches that are counted from 0: the first one ends at one batch. A line of 0 without a figure marks the start.
+fn from_zero(request: &Request<'_>, points: &mut [Point]) {
+    let starts = points.first().is_some_and(|first| first.x == 0.0 && first.y.is_some());
+    if matches!(request.axis, Axis::Batches(_)) && starts {
+        points.iter_mut().for_each(|point| point.x += 1.0);
+    }
+}
+
+/// Sizes lie as far apart as the rows of a batch that were said, or a whole number of them where lines leave out batches.
+fn fits_rows_per_batch(request: &Request<'_>, points: &[Point]) -> Result<(), Refused> {
+    let (Axis::Rows { name, .. }, Some(said)) = (&request.axis, request.rows_per_batch) else { return Ok(()) };
+    let steps = Steps::of(points);
+    let times = steps.usual / said as f64;
+    if points.len() < 3 || !steps.regular || (times > 0.99 && (times - times.round()).abs() <= 0.01 * times) {
+        return Ok(());
+    }
+    let cause = format!("the sizes lie {} apart, and --rows-per-batch says {said} rows", steps.usual);
+    let next = "leave --rows-per-batch out, or name another column with --x COLUMN";
+    Err(Refused::new(request.file, cause, next).of_column(name))
 }
 
 /// What no file can tell.
@@ -150,7 +168,7 @@ fn needs(request: &Request<'_>) -> Result<(), Refused> {
             "it has neither rows nor the size of the table".into(),
             "say how many rows each line loaded with --rows-per-batch N",
         ),
-        Axis::Time(name) if seconds => refuse(
+        Axis::Time { name, .. } if seconds => refuse(
             format!("{name:?} is a time, not the size of the table"),
             "name the column of rows in the table with --x COLUMN",
         ),
@@ -160,82 +178,6 @@ fn needs(request: &Request<'_>) -> Result<(), Refused> {
         ),
         _ => Ok(()),
     }
-}
-
-/// Figures that can be measurements, and places that are numbers. A line with a place but without a usable figure stays as a point
-/// without one, so that the next batch does not get its rows.
-fn usable(cells: Vec<(u64, Option<Cell>, Cell)>, request: &Request<'_>, out: &mut Figures) -> Vec<Point> {
-    let mut points = Vec::with_capacity(cells.len());
-    for (at, (line, x, y)) in cells.into_iter().enumerate() {
-        let x = match x {
-            None => (at + 1) as f64,
-            Some(Cell::Number(x)) if (0.0..9e15).contains(&x) => x,
-            Some(Cell::Number(x)) => {
-                left_out(request, line, format!("{x} is no size"), out);
-                continue;
-            }
-            Some(Cell::Empty) => {
-                left_out(request, line, "the line has no size".into(), out);
-                continue;
-            }
-            Some(Cell::Text(text)) => {
-                left_out(request, line, format!("{text:?} is no size"), out);
-                continue;
-            }
-        };
-        let y = match figure(&y, request.unit) {
-            Ok(y) => Some(y),
-            Err(why) => {
-                left_out(request, line, why, out);
-                None
-            }
-        };
-        points.push(Point { line, x, y });
-    }
-    points
-}
-
-fn figure(cell: &Cell, unit: Unit) -> Result<f64, String> {
-    let rate = unit == Unit::RowsPerSecond;
-    let what = if rate { "speed" } else { "duration" };
-    match cell {
-        Cell::Empty => Err("no figure".into()),
-        Cell::Text(text) => Err(format!("{text:?} is no number")),
-        Cell::Number(y) if !y.is_finite() || *y < 0.0 => Err(format!("{y} is no {what}")),
-        Cell::Number(0.0) if rate => Err("no rows in this interval, so a row has no duration".into()),
-        Cell::Number(0.0) => Err("0 is too short to be a duration".into()),
-        Cell::Number(y) if rate && *y > IMPOSSIBLE_ROWS_PER_SECOND => Err(format!("{y} rows/s is impossible")),
-        Cell::Number(y) if unit == Unit::Milliseconds => Ok(y / 1e3),
-        Cell::Number(y) => Ok(*y),
-    }
-}
-
-/// Lines in the order of sizes. A file that goes down throughout is read from its end; in any other a line that is not beyond the
-/// last one is left out.
-fn ordered(mut points: Vec<Point>, request: &Request<'_>, out: &mut Figures) -> Vec<Point> {
-    if points.len() > 1 && points.windows(2).all(|pair| pair[1].x < pair[0].x) {
-        out.notes.push(format!("{}: the sizes go down from line to line; read from the end", request.file.display()));
-        points.reverse();
-        return points;
-    }
-    let mut kept: Vec<Point> = Vec::with_capacity(points.len());
-    for point in points {
-        match kept.last() {
-            Some(last) if point.x == last.x => {
-                left_out(request, point.line, format!("{} stood in line {} too", point.x, last.line), out)
-            }
-            Some(last) if point.x < last.x => {
-                left_out(
-                    request,
-                    point.line,
-                    format!("{} is out of order after {} in line {}", point.x, last.x, last.line),
-                    out,
-                );
-            }
-            _ => kept.push(point),
-        }
-    }
-    kept
 }
 
 /// Whether the figures are totals: said, told by the name, or not open to doubt.
@@ -350,7 +292,8 @@ impl Placed<'_, '_> {
         };
         let is_rate = self.request.unit == Unit::RowsPerSecond;
         let (rows, seconds, table_rows) = match (&self.request.axis, self.cumulative) {
-            (Axis::Time(_), _) => {
+            (Axis::Time { seconds, .. }, _) => {
+                let step = step * seconds;
                 let rows = y * scale * step;
                 self.table_rows += rows;
                 (rows, step, self.table_rows)
@@ -422,7 +365,7 @@ impl Placed<'_, '_> {
                 if point.x > 0.0 && point.x <= GAP * reach { point.x } else { reach }
             }
         };
-        if self.steps.is_gap(step) && !matches!(self.request.axis, Axis::Time(_)) { usual } else { step }
+        if self.steps.is_gap(step) && !matches!(self.request.axis, Axis::Time { .. }) { usual } else { step }
     }
 
     /// How far a first line's batch can reach: as far as the usual one, or the next one where no size is usual.

@@ -46,9 +46,24 @@ impl Table {
         self.header.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// A column of words called `series` or `curve`: it tells the curves of a long file apart.
-    pub fn group_column(&self) -> Option<usize> {
-        self.header.iter().position(|name| matches!(name.trim().to_lowercase().as_str(), "series" | "curve"))
+    /// The columns that tell the curves of a long file apart: those called `series` or `curve`, else those called `engine`, `method`
+    /// or `run` that have several values and fewer of them than lines.
+    pub fn group_columns(&self) -> Vec<usize> {
+        let called = |names: &[&str]| -> Vec<usize> {
+            self.columns().filter(|&at| names.contains(&self.header[at].trim().to_lowercase().as_str())).collect()
+        };
+        let series = called(&["series", "curve"]);
+        if !series.is_empty() {
+            return series;
+        }
+        let mut others = called(&["engine", "method", "run"]);
+        others.retain(|&at| (2..self.lines.len()).contains(&self.values(at).len()));
+        others
+    }
+
+    /// The values of a column.
+    pub fn values(&self, column: usize) -> std::collections::BTreeSet<&str> {
+        self.lines.iter().filter_map(|line| line.cells.get(column)).map(|cell| cell.trim()).collect()
     }
 
     /// How many columns have names that tell a unit.
@@ -57,11 +72,22 @@ impl Table {
     }
 
     /// The lines of each curve, in order of appearance.
-    pub fn groups(&self, column: Option<usize>) -> Vec<(Option<String>, Vec<usize>)> {
-        let Some(column) = column else { return vec![(None, (0..self.lines.len()).collect())] };
+    pub fn groups(&self, columns: &[usize]) -> Vec<(Option<String>, Vec<usize>)> {
+        if columns.is_empty() {
+            return vec![(None, (0..self.lines.len()).collect())];
+        }
         let mut out: Vec<(Option<String>, Vec<usize>)> = Vec::new();
         for (at, line) in self.lines.iter().enumerate() {
-            let name = line.cells.get(column).cloned();
+            let words = columns.iter().filter_map(|&column| {
+                let cell = line.cells.get(column)?;
+                // A bare number says nothing as the name of a curve.
+                Some(if looks_like_number(cell) {
+                    format!("{} {cell}", self.header[column].trim())
+                } else {
+                    cell.clone()
+                })
+            });
+            let name = Some(words.collect::<Vec<_>>().join(" "));
             match out.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, lines)) => lines.push(at),
                 None => out.push((name, vec![at])),
@@ -69,7 +95,37 @@ impl Table {
         }
         out
     }
+
+    /// Columns of words or of settings with several values, other than these: they may tell runs apart.
+    pub fn offered(&self, but: &[usize]) -> Vec<String> {
+        let columns = self.columns().filter(|at| !but.contains(at)).filter(|&at| {
+            let values = self.values(at);
+            (2..=self.lines.len() / 2).contains(&values.len()) && !values.iter().all(|value| looks_like_number(value))
+        });
+        columns.map(|at| format!("{:?}", self.header[at])).collect()
+    }
+
+    /// Takes the last line as one that was cut: cells are missing that it may do without.
+    fn fill(&mut self, cells: Vec<String>, number: u64) {
+        let mut cells = cells;
+        cells.resize(self.header.len(), CUT.to_owned());
+        self.lines.push(Line { number, cells });
+    }
+
+    /// Leaves out a last line that was cut before the end of one of these columns; its number.
+    pub fn drop_cut(&mut self, columns: &[usize]) -> Option<u64> {
+        let cut = self
+            .lines
+            .last()
+            .filter(|line| columns.iter().any(|&at| line.cells.get(at).is_some_and(|cell| cell == CUT)))?;
+        let number = cut.number;
+        self.lines.pop();
+        Some(number)
+    }
 }
+
+/// A cell that is missing because the file was cut.
+const CUT: &str = "\u{0}cut";
 
 const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
 
@@ -77,11 +133,38 @@ const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
 ///
 /// # Errors
 /// There is no line, or what stands between columns can be told in two ways.
-pub fn read(text: &str, file: &Path, options: &ForeignOptions, problems: &mut Vec<Problem>) -> Result<Table, Refused> {
+pub fn read(
+    text: &str,
+    tail: &str,
+    file: &Path,
+    options: &ForeignOptions,
+    problems: &mut Vec<Problem>,
+) -> Result<Table, Refused> {
     let delimiter = match options.delimiter {
         Some(given) => given,
         None => delimiter(text, file)?,
     };
+    let mut table = lines(text, delimiter, file, options, problems)?;
+    add_tail(&mut table, tail, delimiter, text.matches('\n').count() as u64 + 1);
+    Ok(table)
+}
+
+/// Adds a last line without line end, as far as a delimiter shows its cells to be whole.
+fn add_tail(table: &mut Table, tail: &str, delimiter: char, number: u64) {
+    let whole = tail.rfind(delimiter).filter(|_| !tail.contains('"')).map(|at| &tail[..at]);
+    let cells: Vec<String> = whole.map_or_else(Vec::new, |whole| whole.split(delimiter).map(str::to_owned).collect());
+    if !tail.is_empty() && cells.len() < table.header.len() {
+        table.fill(cells, number);
+    }
+}
+
+fn lines(
+    text: &str,
+    delimiter: char,
+    file: &Path,
+    options: &ForeignOptions,
+    problems: &mut Vec<Problem>,
+) -> Result<Table, Refused> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -198,7 +281,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Table, Refused> {
-        read(text, Path::new("f.csv"), &ForeignOptions::default(), &mut Vec::new())
+        read(text, "", Path::new("f.csv"), &ForeignOptions::default(), &mut Vec::new())
     }
 
     #[test]
@@ -217,7 +300,7 @@ mod tests {
     fn a_header_again_is_left_out_and_another_one_refused() {
         let mut problems = Vec::new();
         let text = "a,b\n1,2\na,b\n3,4\n5\n";
-        let table = read(text, Path::new("f.csv"), &ForeignOptions::default(), &mut problems).unwrap();
+        let table = read(text, "", Path::new("f.csv"), &ForeignOptions::default(), &mut problems).unwrap();
         assert_eq!(table.lines.len(), 2);
         let lines: Vec<u64> = problems.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [3, 5]);
