@@ -15,4 +15,4 @@ pub use detail::{CounterLine, SecondLine};
 pub use probe::ProbeLine;
 pub use published::PublishedLine;
 pub use run::{CurveRecord, Environment, Outcome, RunRecord, RunState, Verification};
-pub use sample::Sample;
+pub use sample::{STATEMENTS_OF_P99, Sample};

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Of fewer statements a 99th percentile is another name for the longest one, and is not known.
+pub const STATEMENTS_OF_P99: u64 = 100;
+
 /// What was measured for one batch, with the labels of its curve.
 ///
 /// The order of the fields is the header of `batches.csv` and is final. A figure that is not known is `None`
@@ -57,9 +60,9 @@ pub struct Sample {
     pub stall_seconds: Option<f64>,
     /// Median statement latency, microseconds.
     pub p50_us: Option<u64>,
-    /// 99th percentile of statement latency, microseconds.
+    /// 99th percentile of statement latency, microseconds; of 100 statements and more.
     pub p99_us: Option<u64>,
-    /// 99.9th percentile of statement latency, microseconds.
+    /// 99.9th percentile of statement latency, microseconds; of 1,000 statements and more.
     pub p999_us: Option<u64>,
     /// Longest statement, microseconds.
     pub max_us: Option<u64>,

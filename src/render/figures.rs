@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::input::Input;
 use super::scale::Across;
 use crate::analyse::{Curve, median};
-use crate::record::Sample;
+use crate::record::{STATEMENTS_OF_P99, Sample};
 
 /// The figures of one batch of a cell. What is not known is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -78,7 +78,11 @@ fn of_sample(input: &Input, curve: &Curve, sample: &Sample, elapsed_seconds: f64
         elapsed_seconds,
         table_bytes: sample.data_bytes.map(|data| (data + sample.index_bytes.unwrap_or(0)) as f64),
         p50_us: sample.p50_us.map(|micros| micros as f64),
-        p99_us: sample.p99_us.map(|micros| micros as f64),
+        // Runs of older versions have one of any number of statements.
+        p99_us: sample
+            .p99_us
+            .filter(|_| sample.statements.is_none_or(|count| count >= STATEMENTS_OF_P99))
+            .map(|micros| micros as f64),
         max_us: sample.max_us.map(|micros| micros as f64),
         reads_per_row: input.moved_of(curve, sample).reads.and_then(per_row),
         written_per_row: sample.written_bytes.map(|bytes| bytes as f64).and_then(per_row),

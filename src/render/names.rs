@@ -191,7 +191,31 @@ fn word(curves: &[Named<'_>], curve: &Named<'_>, part: Part) -> String {
 fn target_word(curves: &[Named<'_>], target: &str) -> String {
     let targets: HashSet<&str> = curves.iter().map(|curve| curve.labels.target.as_str()).collect();
     let short: HashSet<&str> = targets.iter().map(|target| last_part(target)).collect();
-    if short.len() == targets.len() { last_part(target).to_owned() } else { target.to_owned() }
+    if short.len() == targets.len() {
+        return last_part(target).to_owned();
+    }
+    let telling: HashSet<&str> = targets.iter().map(|one| telling_part(one, &targets)).collect();
+    if telling.len() == targets.len() && !telling.contains("") {
+        return telling_part(target, &targets).to_owned();
+    }
+    target.to_owned()
+}
+
+/// The part of a target in which it differs from the others, in whole pieces: `d2.sock` of `mysql://root@localhost/test?socket=/x/d2.sock`.
+fn telling_part<'a>(target: &'a str, targets: &HashSet<&str>) -> &'a str {
+    let separates = |c: char| matches!(c, '/' | '?' | '&' | '@' | '=' | ',');
+    let common = |other: &&str| target.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let common_end = |other: &&str| target.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let others = || targets.iter().filter(|other| **other != target);
+    let (begin, end) = (others().map(common).min().unwrap_or(0), others().map(common_end).min().unwrap_or(0));
+    // Separators are of one byte, so both ends lie between letters.
+    let from =
+        target.char_indices().filter(|&(at, c)| at < begin && separates(c)).map(|(at, _)| at + 1).last().unwrap_or(0);
+    let to = target
+        .char_indices()
+        .find(|&(at, c)| at >= from.max(target.len() - end) && separates(c))
+        .map_or(target.len(), |(at, _)| at);
+    &target[from..to]
 }
 
 /// `mariadbd` of `scratch:/usr/sbin/mariadbd`, `db:3306` of `mysql://me@db:3306/test`, `t.db` of `sqlite:/data/t.db`.

@@ -24,6 +24,23 @@ const FEW_VALUES: usize = 4;
 /// Then one is drawn about every so many pixels.
 const SPARSE_MARKERS: f64 = 64.0;
 
+/// Rows of words lie this far apart.
+const ROW_OF_WORDS: f64 = TEXT_SIZE + 3.0;
+
+/// Where words stand that others are not to be written over.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    left: f64,
+    right: f64,
+    y: f64,
+}
+
+impl Words {
+    fn hides(&self, other: &Self) -> bool {
+        self.left < other.right + 3.0 && other.left < self.right + 3.0 && (self.y - other.y).abs() < ROW_OF_WORDS
+    }
+}
+
 /// A picture that is being drawn.
 pub struct Painter<'a> {
     /// What was asked for.
@@ -70,9 +87,10 @@ impl Painter<'_> {
             let group = Group { class: "curve", title: Some(&one.name), dash };
             page.layer(&group, |layer| self.curve(layer, one));
         }
+        let mut written = Vec::new();
         for (index, one) in self.series.iter().enumerate() {
             let group = Group { class: "markers", title: Some(&one.name), ..Group::default() };
-            page.layer(&group, |layer| self.markers(layer, index, one));
+            page.layer(&group, |layer| self.markers(layer, index, one, &mut written));
         }
     }
 
@@ -106,7 +124,7 @@ impl Painter<'_> {
             return;
         }
         page.layer(&Group { class: "guides", dash: &[3.0, 3.0], ..Group::default() }, |layer| {
-            let mut written = f64::MIN;
+            let mut written: Vec<f64> = Vec::new();
             for &(from, to, text) in &guides {
                 if to - from > 1.0 {
                     layer.rectangle((from, place.top), (to, place.bottom), theme.muted.mix(0.08));
@@ -115,12 +133,13 @@ impl Painter<'_> {
                 let wide = width(text, SMALL_SIZE);
                 let (x, side) =
                     if to + 6.0 + wide < place.right { (to + 5.0, Side::Start) } else { (from - 5.0, Side::End) };
-                // Words that would lie on others are left out; the line stays.
+                // Words that would lie on others stand a row below them.
                 let begin = if side == Side::Start { x } else { x - wide };
-                if begin > written {
-                    layer.text(text, (x, place.top - 1.0), side, self.font(SMALL_SIZE, theme.muted));
-                    written = begin + wide + 8.0;
-                }
+                let row = written.iter().position(|end| begin > *end).unwrap_or(written.len());
+                written.resize(written.len().max(row + 1), f64::MIN);
+                written[row] = begin + wide + 8.0;
+                let y = place.top - 1.0 + row as f64 * (SMALL_SIZE + 3.0);
+                layer.text(text, (x, y), side, self.font(SMALL_SIZE, theme.muted));
             }
         });
     }
@@ -233,7 +252,7 @@ impl Painter<'_> {
     }
 
     /// Markers so far apart that they do not hide the line, shifted from curve to curve so that they do not hide each other.
-    fn markers(&self, layer: &mut Layer, index: usize, one: &Series) {
+    fn markers(&self, layer: &mut Layer, index: usize, one: &Series, written: &mut Vec<Words>) {
         let colour = self.colour(one);
         let points: Vec<At> = one.points.iter().filter_map(|point| self.at(*point)).collect();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return };
@@ -265,7 +284,7 @@ impl Painter<'_> {
         }
         for mark in &one.marks {
             if mark.kind == MarkKind::Cliff {
-                self.cliff(layer, one, mark);
+                self.cliff(layer, one, mark, written);
             } else if let Some(at) = self.place_of(one, mark.x) {
                 self.sign(layer, at, mark.kind, colour);
             }
@@ -273,16 +292,32 @@ impl Painter<'_> {
     }
 
     /// The sign of a cliff stands on the line at its table size, between two points if need be, and its factor beside it.
-    fn cliff(&self, layer: &mut Layer, one: &Series, mark: &Mark) {
+    fn cliff(&self, layer: &mut Layer, one: &Series, mark: &Mark, written: &mut Vec<Words>) {
         let Some(at) = self.on_line(one, mark.x) else { return };
         self.sign(layer, at, mark.kind, self.colour(one));
         let factor = mark.text.split(' ').next().unwrap_or_default();
         // Above the line there is room: to the left of a cost that rises, to the right of a rate that falls.
-        let (x, side) = match self.spec.quantity {
-            Quantity::Rate => (at.0 + 10.0, Side::Start),
-            Quantity::Seconds | Quantity::Plain => (at.0 - 10.0, Side::End),
+        let sides = match self.spec.quantity {
+            Quantity::Rate => [Side::Start, Side::End],
+            Quantity::Seconds | Quantity::Plain => [Side::End, Side::Start],
         };
-        layer.text(factor, (x, at.1 - 12.0), side, self.font(TEXT_SIZE, self.colour(one)));
+        let wide = width(factor, TEXT_SIZE);
+        // Rows from the place above the line outwards, on both sides; factors of other lines are not written over.
+        let rows = [0.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0, -5.0, 6.0];
+        let places = rows.into_iter().flat_map(|row| sides.map(|side| (row, side))).map(|(row, side)| {
+            let x = if side == Side::Start { at.0 + 10.0 } else { at.0 - 10.0 };
+            let left = if side == Side::Start { x } else { x - wide };
+            let y = at.1 - 12.0 + row * ROW_OF_WORDS;
+            (x, y, side, Words { left, right: left + wide, y })
+        });
+        let inside = |words: &Words| {
+            words.left > self.layout.left && words.y > self.layout.top && words.y < self.layout.bottom - 4.0
+        };
+        let mut free = places.filter(|(.., words)| inside(words) && !written.iter().any(|other| other.hides(words)));
+        if let Some((x, y, side, words)) = free.next() {
+            layer.text(factor, (x, y), side, self.font(TEXT_SIZE, self.colour(one)));
+            written.push(words);
+        }
     }
 
     /// The place on the curve's line at this table size.

@@ -254,7 +254,7 @@ pub(super) fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, S
         },
         PictureKind::InsertsPerSecond | PictureKind::EndSpeeds => (Quantity::Rate, "inserts per second".to_owned()),
         PictureKind::InsideBatches => (Quantity::Rate, "inserts per second, second by second".to_owned()),
-        PictureKind::Latency => (Quantity::Plain, "milliseconds of a statement, 99th percentile".to_owned()),
+        PictureKind::Latency => (Quantity::Plain, "milliseconds of a statement".to_owned()),
         PictureKind::ReadsPerRow => (Quantity::Plain, "pages read per row".to_owned()),
         PictureKind::BytesPerRow => (Quantity::Plain, "bytes written per row".to_owned()),
         PictureKind::Probes | PictureKind::ProbeConnections => (Quantity::Rate, "operations per second".to_owned()),
@@ -265,6 +265,11 @@ pub(super) fn vertical(kind: PictureKind, sizes: &BTreeSet<u64>) -> (Quantity, S
 pub(super) fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
     let curves = cells.iter().flat_map(|cell| &cell.curves);
     curves.flat_map(|curve| &curve.samples).map(|sample| sample.rows).collect()
+}
+
+/// Whether the batches have statements enough for a 99th percentile.
+fn has_p99(known: &[BatchFigures]) -> bool {
+    known.iter().any(|batch| batch.p99_us.is_some())
 }
 
 /// What the lines of a picture are made from.
@@ -287,6 +292,7 @@ impl Drawing<'_> {
         marks.retain(|mark| mark.x.is_finite());
         let points = match self.kind {
             PictureKind::InsideBatches => self.inside(cell, known),
+            PictureKind::Latency if !has_p99(known) => self.latency(known, |batch| batch.p50_us),
             _ => self.points(known, |batch| self.kind.figure(batch, self.per_batch)),
         };
         let (points, raw) = match self.options.smooth {
@@ -305,6 +311,11 @@ impl Drawing<'_> {
         known.iter().map(|batch| Point { batch: batch.batch, x: batch.across(across), y: figure(batch) }).collect()
     }
 
+    /// A latency in milliseconds.
+    fn latency(&self, known: &[BatchFigures], figure: fn(&BatchFigures) -> Option<f64>) -> Vec<Point> {
+        self.points(known, |batch| figure(batch).map_or(f64::NAN, |micros| micros / 1000.0))
+    }
+
     /// Second by second: of a cell with repeats the first one, since seconds have no median.
     fn inside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Point> {
         let Some(curve) = cell.curves.first() else { return Vec::new() };
@@ -316,10 +327,9 @@ impl Drawing<'_> {
     fn beside(&self, cell: &Cell<'_>, known: &[BatchFigures]) -> Vec<Vec<Point>> {
         match self.kind {
             PictureKind::Latency => {
-                let of = |figure: fn(&BatchFigures) -> Option<f64>| {
-                    self.points(known, |batch| figure(batch).map_or(f64::NAN, |micros| micros / 1000.0))
-                };
-                vec![of(|batch| batch.p50_us), of(|batch| batch.max_us)]
+                // Where the strong line is the median, the light one that would be the median is empty.
+                let median = if has_p99(known) { self.latency(known, |batch| batch.p50_us) } else { Vec::new() };
+                vec![median, self.latency(known, |batch| batch.max_us)]
             }
             PictureKind::InsideBatches => Vec::new(),
             _ if cell.curves.len() < 2 => Vec::new(),
@@ -471,7 +481,11 @@ fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &Picture
     let repeated = cells.iter().any(|cell| cell.curves.len() > 1);
     match kind {
         PictureKind::Latency => {
-            notes.push("Light lines: the median below, the longest statement of the batch above.".to_owned());
+            notes.push(
+                "Strong lines: the 99th percentile, or the median where batches have fewer than 100 statements; light lines: the \
+                 median below, the longest statement of the batch above."
+                    .to_owned(),
+            );
         }
         PictureKind::InsideBatches if repeated => notes.push("Of repeats the first one is shown.".to_owned()),
         PictureKind::InsideBatches | PictureKind::EndSpeeds => {}

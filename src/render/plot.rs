@@ -202,8 +202,8 @@ const MIN_HEIGHT: u32 = 300;
 /// Beyond this, whole pixels of plotters in tenths would not fit its integers.
 const MAX_SIDE: u32 = 20_000;
 
-/// A picture in which so few points are so far above the rest shows those few at its upper edge: one in fifty.
-const FEW: usize = 50;
+/// A picture in which so few points are so far above the rest shows those few at its upper edge: one in ten.
+const FEW: usize = 10;
 /// How far above: this many times the highest of the rest.
 const FAR: f64 = 10.0;
 
@@ -262,7 +262,8 @@ pub fn prepare(spec: &PlotSpec, series: &[Series]) -> Result<Prepared, PlotError
     } else if spec.whole {
         scale::from_zero(all().map(|point| point.y).chain(bars()), spec.quantity)
     } else {
-        let ceiling = ceiling(all().map(|point| point.y).collect());
+        let ceiling = ceiling(all().map(|point| point.y).collect())
+            .filter(|&ceiling| series.iter().all(|one| !ends_above(one, ceiling)));
         remarks.extend(ceiling.map(|ceiling| beyond(&series, ceiling, spec.quantity)));
         scale::from_zero(all().map(|point| ceiling.map_or(point.y, |ceiling| point.y.min(ceiling))), spec.quantity)
     };
@@ -279,15 +280,21 @@ pub fn prepare(spec: &PlotSpec, series: &[Series]) -> Result<Prepared, PlotError
     Ok(Prepared { series, x, x_title, y, remarks, left_out })
 }
 
-/// Where a linear axis has to end so that a single batch of a thousand times the others does not press them flat.
+/// Whether a line ends above the ceiling for more than one batch: a cliff at the end of a curve that was stopped is no outlier.
+fn ends_above(one: &Series, ceiling: f64) -> bool {
+    one.points.len() > 1 && one.points.iter().rev().take(2).all(|point| point.y > ceiling)
+}
+
+/// Where a linear axis has to end so that some batches of a thousand times the others do not press them flat.
 ///
-/// `None` where the values need no such thing. A cliff is more than a few points, and is never cut.
+/// `None` where the values need no such thing. Only what is far above the rest lies beyond it.
 fn ceiling(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let few = (values.len() / FEW).max(1);
     let rest = *values.get(values.len().checked_sub(few + 1)?)?;
     let highest = *values.last()?;
-    (values.len() >= 8 && rest > 0.0 && highest > FAR * rest).then_some(rest * 1.3)
+    let near = *values.iter().rfind(|value| **value <= FAR * rest)?;
+    (values.len() >= 8 && rest > 0.0 && highest > FAR * rest).then_some(near * 1.3)
 }
 
 /// A figure of a picture in words.
@@ -483,6 +490,65 @@ mod tests {
         // A cliff at the end of a curve that was stopped is no such thing.
         let cliff = draw(&spec(), &[series("a", 0, &[vec![1.0; 50], vec![30.0, 31.0, 32.0]].concat())]);
         assert!(!texts(&cliff, "frame").iter().any(|text| text.contains("beyond")));
+    }
+
+    #[test]
+    fn a_tenth_of_the_batches_may_be_far_beyond_the_others() {
+        let mut ys = vec![1.0; 60];
+        for (at, y) in [(5, 1000.0), (17, 20.0), (30, 400.0), (31, 900.0), (44, 50.0), (55, 3000.0)] {
+            ys[at] = y;
+        }
+        ys[20] = 4.0;
+        let found = draw(&spec(), &[series("a", 0, &ys)]);
+        let text = texts(&found, "frame").into_iter().find(|text| text.contains("beyond")).unwrap();
+        for batch in [6, 18, 31, 32, 45, 56] {
+            assert!(text.contains(&format!("a batch {batch} (")), "{batch}: {text}");
+        }
+        assert!(!text.contains("batch 21 "), "{text}");
+        // What is not far is drawn in its place, below the edge.
+        let points = of(&found, "curve", "polyline")[0].points();
+        assert!(points[20].1 > points[5].1 + 10.0 && points[20].1 < points[0].1 - 50.0, "{points:?}");
+        ys.extend([5.0e3; 4]);
+        assert!(!texts(&draw(&spec(), &[series("a", 0, &ys)]), "frame").iter().any(|text| text.contains("beyond")));
+    }
+
+    #[test]
+    fn factors_of_cliffs_do_not_lie_on_each_other() {
+        let lines: Vec<Series> = (0..6)
+            .map(|at| {
+                let mut one =
+                    series(&format!("s{at}"), at, &[vec![1.0; 10], vec![3.0 + 0.01 * at as f64; 10]].concat());
+                let x = (one.points[9].x + one.points[10].x) / 2.0;
+                one.marks = vec![Mark { x, kind: MarkKind::Cliff, text: format!("{at}.5x slower") }];
+                one
+            })
+            .collect();
+        let found = draw(&spec(), &lines);
+        let places: Vec<(f64, f64)> = of(&found, "markers", "text")
+            .iter()
+            .map(|text| (text.get("x").parse().unwrap(), text.get("y").parse().unwrap()))
+            .collect();
+        assert_eq!(places.len(), 6);
+        for (at, one) in places.iter().enumerate() {
+            for other in &places[at + 1..] {
+                assert!((one.0 - other.0).abs() > 15.0 || (one.1 - other.1).abs() > 12.0, "{places:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_of_several_cache_lines_has_its_name() {
+        let guides = [100_000.0, 103_000.0, 106_000.0].map(|x| Guide {
+            from: x,
+            to: x,
+            text: format!("innodb uuid4 flush {x} passes its cache"),
+        });
+        let spec = PlotSpec { guides: guides.to_vec(), ..spec() };
+        let found = draw(&spec, &[series("a", 0, &[1.0; 50])]);
+        assert_eq!(texts(&found, "guides").len(), 3);
+        let heights: std::collections::BTreeSet<String> =
+            of(&found, "guides", "text").iter().map(|text| text.get("y").to_owned()).collect();
+        assert_eq!(heights.len(), 3, "{heights:?}");
     }
 
     #[test]

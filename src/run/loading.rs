@@ -21,7 +21,7 @@ use crate::observe::Observer;
 use crate::observe::environment::disk_space;
 use crate::plan::{CurvePlan, Sizes};
 use crate::record::run::PartialBatch;
-use crate::record::{CurveRecord, Outcome, Sample};
+use crate::record::{CurveRecord, Outcome, STATEMENTS_OF_P99, Sample};
 use crate::target::{Failure, FailureKind, Session, Table};
 use crate::units::human_seconds;
 
@@ -441,7 +441,9 @@ fn ended_by(failure: &Failure, table: &mut dyn Table) -> Outcome {
 
 fn sample(entry: &CurveRecord, batch: u64, batch_rows: u64, measured: &Measured, words: &[&str]) -> Sample {
     let seconds = measured.sending.as_secs_f64();
-    let quantile = |q: f64| (!measured.latency.is_empty()).then(|| measured.latency.value_at_quantile(q));
+    // Of fewer statements than this, the quantile is another name for the longest one.
+    let quantile =
+        |q: f64, least: u64| (measured.latency.len() >= least).then(|| measured.latency.value_at_quantile(q));
     Sample {
         curve: entry.curve.clone(),
         target: entry.target.clone(),
@@ -466,9 +468,9 @@ fn sample(entry: &CurveRecord, batch: u64, batch_rows: u64, measured: &Measured,
         gap_seconds: measured.gap.map(|gap| gap.as_secs_f64()),
         statements: Some(measured.statements),
         retries: Some(measured.retries),
-        p50_us: quantile(0.5),
-        p99_us: quantile(0.99),
-        p999_us: quantile(0.999),
+        p50_us: quantile(0.5, 1),
+        p99_us: quantile(0.99, STATEMENTS_OF_P99),
+        p999_us: quantile(0.999, 1000),
         max_us: (measured.statements > 0).then(|| u64::try_from(measured.longest.as_micros()).unwrap_or(u64::MAX)),
         client_cpu_seconds: measured.client_cpu.map(|cpu| cpu.as_secs_f64()),
         notes: words.join(" "),

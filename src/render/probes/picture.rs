@@ -10,7 +10,7 @@ use crate::render::input::Input;
 use crate::render::names::{Named, common_words_of_table, short_names};
 use crate::render::pictures::{PictureKind, PictureOptions, guides, made_with_debug, versions};
 use crate::render::plot::{Picture, PlotError, PlotSpec, Point, Range, Series, draw_svg};
-use crate::render::scale::{self, Across, Quantity};
+use crate::render::scale::{self, Across, Axis, Quantity};
 use crate::units::{grouped, human_rows};
 
 /// Lines whose highest points differ more than this are drawn on a logarithmic axis: the slow ones would lie on the ground.
@@ -46,7 +46,28 @@ pub fn over_sizes(input: &Input, options: &PictureOptions) -> Result<Picture, Pl
         spec.guides = guides(input, &cells, &known, &names, options.across);
     }
     let keys: Vec<(usize, ProbeLoad)> = found.iter().map(|line| (line.cell, line.load.clone())).collect();
+    let mut series = series;
+    if let Some(rows) = only(all.iter().map(|one| one.table_rows)) {
+        side_by_side(&mut series, rows, &mut spec);
+    }
     drawn(spec, series, &cells, &keys, options)
+}
+
+/// At one size of the table there is no course: points over each other on one vertical line become points beside each other.
+fn side_by_side(series: &mut [Series], rows: u64, spec: &mut PlotSpec) {
+    if series.len() < 2 {
+        return;
+    }
+    for (place, one) in (1_u32..).zip(&mut *series) {
+        one.points.iter_mut().for_each(|point| point.x = f64::from(place));
+        one.ranges.iter_mut().for_each(|range| range.x = f64::from(place));
+    }
+    let max = (series.len() + 1) as f64;
+    spec.x_axis = Some((
+        Axis { min: 0.0, max, log: false, ticks: Vec::new() },
+        format!("side by side, each at {} rows in the table", human_rows(rows)),
+    ));
+    spec.guides.clear();
 }
 
 /// Operations per second over connections, at the largest table at which a probe ran over several numbers of them.
