@@ -171,26 +171,7 @@ pub fn read(text: &[u8], file: &Path, options: &ForeignOptions) -> Result<Foreig
     let text = text::decoded(text, file)?;
     let text = text.trim_start_matches('\u{feff}');
     let (whole, tail) = whole_lines(text);
-    let recognised = known::recognise(whole, options);
-    let is_interval = recognised.is_some();
-    let (mut table, options) = match recognised {
-        Some(known) => {
-            out.notes.push(format!("{}: {}", file.display(), known.note));
-            cut(tail, whole, file, &mut out.problems);
-            (known.table, known.options)
-        }
-        None => {
-            if options.x.is_none() {
-                text::refuse_log(whole, file)?;
-            }
-            let mut options = options.clone();
-            let named = text::named_delimiter(whole);
-            options.delimiter = options.delimiter.or(named);
-            // An empty line in place of the named delimiter keeps the numbers of the others.
-            let rest = if named.is_some() { whole.find('\n').map_or("", |at| &whole[at..]) } else { whole };
-            (table::read(rest, tail, file, &options, &mut out.problems)?, options)
-        }
-    };
+    let (mut table, options, is_interval) = opened((whole, tail), file, options, &mut out)?;
     let groups = match options.series.as_slice() {
         [] => table.group_columns(),
         named => named
@@ -231,6 +212,29 @@ pub fn read(text: &[u8], file: &Path, options: &ForeignOptions) -> Result<Foreig
     out.problems.dedup();
     out.notes.dedup();
     Ok(out)
+}
+
+/// The file as a table, what is to be read of it, and whether its format is known.
+fn opened(
+    (whole, tail): (&str, &str),
+    file: &Path,
+    options: &ForeignOptions,
+    out: &mut Foreign,
+) -> Result<(Table, ForeignOptions, bool), Refused> {
+    if let Some(known) = known::recognise(whole, options) {
+        out.notes.push(format!("{}: {}", file.display(), known.note));
+        cut(tail, whole, file, &mut out.problems);
+        return Ok((known.table, known.options, true));
+    }
+    if options.x.is_none() {
+        text::refuse_log(whole, file)?;
+    }
+    let mut options = options.clone();
+    let named = text::named_delimiter(whole);
+    options.delimiter = options.delimiter.or(named);
+    // An empty line in place of the named delimiter keeps the numbers of the others.
+    let rest = if named.is_some() { whole.find('\n').map_or("", |at| &whole[at..]) } else { whole };
+    Ok((table::read(rest, tail, file, &options, &mut out.problems)?, options, false))
 }
 
 /// The text up to its last line end, and what stands after it: a cut number is still a number.

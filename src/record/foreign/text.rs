@@ -63,10 +63,9 @@ fn is_worded(line: &str) -> bool {
     let cells: Vec<&str> = line.split([',', ';', '\t', '|']).map(|cell| cell.trim().trim_matches('"')).collect();
     let figures = cells.iter().filter(|cell| !cell.is_empty() && looks_like_number(cell)).count();
     let labels = cells.iter().filter(|cell| {
-        cell.split_once([':', '=']).is_some_and(|(label, figure)| {
-            label.starts_with(|c: char| c.is_alphanumeric())
-                && label.contains(|c: char| c.is_alphabetic() || c == '%')
-                && figure.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        cell.match_indices([':', '=']).any(|(at, _)| {
+            let label = cell[..at].trim_end().ends_with(|c: char| c.is_alphabetic() || matches!(c, '%' | ')'));
+            label && cell[at + 1..].trim_start().starts_with(|c: char| c.is_ascii_digit())
         })
     });
     let labels = labels.count();
