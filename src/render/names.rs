@@ -209,11 +209,10 @@ fn telling_part<'a>(target: &'a str, targets: &HashSet<&str>) -> &'a str {
     let others = || targets.iter().filter(|other| **other != target);
     let (begin, end) = (others().map(common).min().unwrap_or(0), others().map(common_end).min().unwrap_or(0));
     // Separators are of one byte, so both ends lie between letters.
-    let from =
-        target.char_indices().filter(|&(at, c)| at < begin && separates(c)).map(|(at, _)| at + 1).last().unwrap_or(0);
+    let from = target.char_indices().rfind(|&(at, c)| at < begin && separates(c)).map_or(0, |(at, _)| at + 1);
     let to = target
         .char_indices()
-        .find(|&(at, c)| at >= from.max(target.len() - end) && separates(c))
+        .find(|&(at, c)| at >= from.max(target.len() - end) && matches!(c, '?' | '&'))
         .map_or(target.len(), |(at, _)| at);
     &target[from..to]
 }
@@ -380,8 +379,19 @@ mod tests {
         assert!(binaries[0].contains("mariadbd") && !binaries[0].contains('/'), "{binaries:?}");
         let hosts = named(&["mysql://me@a:3306/test", "mysql://me@b:3306/test"]);
         assert!(hosts[0].contains("a:3306") && !hosts[0].contains("me@"), "{hosts:?}");
-        // The same server twice by two sockets: only the whole tells.
+        // The same server twice by two sockets: the piece that tells, whole.
         let sockets = named(&["mysql://me@localhost/t?socket=/a/s", "mysql://me@localhost/t?socket=/b/s"]);
-        assert!(sockets[0].contains("/a/s") && sockets[1].contains("/b/s"), "{sockets:?}");
+        assert!(sockets[0].starts_with("a/s ") && sockets[1].starts_with("b/s "), "{sockets:?}");
+        let sockets = named(
+            &["d1b", "d2", "n1,n2"]
+                .map(|name| format!("mysql://root@localhost/test?socket=/data/{name}.sock"))
+                .each_ref()
+                .map(String::as_str),
+        );
+        for (name, piece) in sockets.iter().zip(["d1b.sock ", "d2.sock ", "n1,n2.sock "]) {
+            assert!(name.starts_with(piece), "{sockets:?}");
+        }
+        let databases = named(&["mysql://me@h/one?ssl=1", "mysql://me@h/two?ssl=1"]);
+        assert!(databases[0].starts_with("one ") && databases[1].starts_with("two "), "{databases:?}");
     }
 }

@@ -19,8 +19,6 @@ const MARKER_SPACING: f64 = 14.0;
 const FEW_POINTS: usize = 20;
 /// Beyond so many curves each has fewer markers.
 const MANY_CURVES: f64 = 10.0;
-/// So many points beyond the axis have their values beside them; more would hide each other, and the notes list them.
-const FEW_VALUES: usize = 4;
 /// Then one is drawn about every so many pixels.
 const SPARSE_MARKERS: f64 = 64.0;
 
@@ -263,6 +261,8 @@ impl Painter<'_> {
         let sparse = SPARSE_MARKERS * (self.series.len() as f64 / MANY_CURVES).max(1.0);
         let every = if dense { ((sparse / spacing.max(0.01)).ceil() as usize).max(1) } else { 1 };
         let shift = if dense { index * every / self.series.len().max(1) } else { 0 };
+        // A line of few points has at least one marker.
+        let shift = shift.min(points.len().saturating_sub(1));
         // A smoothed line has its batches as dots already: its marker stands at its end only.
         let (shift, every) = if one.raw.is_empty() { (shift, every) } else { (points.len() - 1, 1) };
         for at in points.iter().skip(shift).step_by(every) {
@@ -273,13 +273,17 @@ impl Painter<'_> {
         for point in &beyond {
             let Some((x, y)) = self.at(**point) else { continue };
             layer.polygon(&[(x - 5.0, y - 5.0), (x, y - 13.0), (x + 5.0, y - 5.0)], colour.to_rgba());
-            if beyond.len() <= FEW_VALUES {
-                let value = figure(point.y, self.spec.quantity);
-                let (x, side) = match x + 9.0 + width(&value, SMALL_SIZE) < self.layout.right {
-                    true => (x + 9.0, Side::Start),
-                    false => (x - 9.0, Side::End),
-                };
-                layer.text(&value, (x, y - 9.0), side, self.font(SMALL_SIZE, colour));
+            let value = figure(point.y, self.spec.quantity);
+            let wide = width(&value, SMALL_SIZE);
+            let (x, left, side) = match x + 9.0 + wide < self.layout.right {
+                true => (x + 9.0, x + 9.0, Side::Start),
+                false => (x - 9.0, x - 9.0 - wide, Side::End),
+            };
+            // Where values would hide each other, the notes list them.
+            let words = Words { left, right: left + wide, y: y - 9.0 };
+            if !written.iter().any(|other| other.hides(&words)) {
+                layer.text(&value, (x, words.y), side, self.font(SMALL_SIZE, colour));
+                written.push(words);
             }
         }
         for mark in &one.marks {
@@ -303,7 +307,7 @@ impl Painter<'_> {
         };
         let wide = width(factor, TEXT_SIZE);
         // Rows from the place above the line outwards, on both sides; factors of other lines are not written over.
-        let rows = [0.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0, -5.0, 6.0];
+        let rows = [0.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0, -5.0, 6.0, -6.0, 7.0, -7.0, 8.0];
         let places = rows.into_iter().flat_map(|row| sides.map(|side| (row, side))).map(|(row, side)| {
             let x = if side == Side::Start { at.0 + 10.0 } else { at.0 - 10.0 };
             let left = if side == Side::Start { x } else { x - wide };
@@ -313,11 +317,32 @@ impl Painter<'_> {
         let inside = |words: &Words| {
             words.left > self.layout.left && words.y > self.layout.top && words.y < self.layout.bottom - 4.0
         };
-        let mut free = places.filter(|(.., words)| inside(words) && !written.iter().any(|other| other.hides(words)));
-        if let Some((x, y, side, words)) = free.next() {
+        let free: Vec<_> =
+            places.filter(|(.., words)| inside(words) && !written.iter().any(|other| other.hides(words))).collect();
+        // A place that no line crosses, where there is one.
+        let clear = free.iter().find(|(.., words)| !self.crosses(words)).or(free.first());
+        if let Some(&(x, y, side, words)) = clear {
             layer.text(factor, (x, y), side, self.font(TEXT_SIZE, self.colour(one)));
             written.push(words);
         }
+    }
+
+    /// Whether a line goes through these words.
+    fn crosses(&self, words: &Words) -> bool {
+        let half = ROW_OF_WORDS / 2.0;
+        let within = |(x, y): At| x > words.left - 4.0 && x < words.right + 4.0 && (y - words.y).abs() < half + 2.0;
+        self.series.iter().any(|one| {
+            let places: Vec<At> = one.points.iter().filter_map(|point| self.at(*point)).collect();
+            places.windows(2).any(|pair| {
+                let (from, to) = (pair[0], pair[1]);
+                let beside = from.0.max(to.0) < words.left - 4.0 || from.0.min(to.0) > words.right + 4.0;
+                let steps = ((to.0 - from.0).hypot(to.1 - from.1) / 4.0).ceil().max(1.0);
+                !beside
+                    && (0..=steps as u32)
+                        .map(|step| f64::from(step) / steps)
+                        .any(|share| within((from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))))
+            })
+        })
     }
 
     /// The place on the curve's line at this table size.

@@ -204,6 +204,8 @@ const MAX_SIDE: u32 = 20_000;
 
 /// A picture in which so few points are so far above the rest shows those few at its upper edge: one in ten.
 const FEW: usize = 10;
+/// So many of them are listed with their figures.
+const LISTED: usize = 12;
 /// How far above: this many times the highest of the rest.
 const FAR: f64 = 10.0;
 
@@ -314,7 +316,7 @@ fn beyond(series: &[Series], ceiling: f64, quantity: Quantity) -> String {
         .filter(|(_, point)| point.y > ceiling)
         .map(|(one, point)| format!("{} batch {} ({})", one.name, point.batch, figure(point.y, quantity)))
         .collect();
-    let shown = found.len().min(6);
+    let shown = found.len().min(LISTED);
     let more = if shown < found.len() { format!(" and {} more", found.len() - shown) } else { String::new() };
     format!(
         "Far beyond the axis, at its upper edge: {}{more}. A logarithmic axis shows all.",
@@ -495,7 +497,7 @@ mod tests {
     #[test]
     fn a_tenth_of_the_batches_may_be_far_beyond_the_others() {
         let mut ys = vec![1.0; 60];
-        for (at, y) in [(5, 1000.0), (17, 20.0), (30, 400.0), (31, 900.0), (44, 50.0), (55, 3000.0)] {
+        for (at, y) in [(5, 1000.0), (17, 60.0), (30, 400.0), (31, 900.0), (44, 50.0), (55, 3000.0)] {
             ys[at] = y;
         }
         ys[20] = 4.0;

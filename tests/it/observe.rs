@@ -89,6 +89,20 @@ fn percentiles_are_those_of_the_statements_and_ten_minutes_are_exact() {
 }
 
 #[test]
+fn a_percentile_needs_statements_enough() {
+    for (statements, has) in [(99, [true, false, false]), (100, [true, true, false]), (1000, [true, true, true])] {
+        let directory = tempfile::tempdir().unwrap();
+        let sizes = Sizes { rows: 2 * statements, batch_rows: statements, statement_rows: 1, commit_rows: 1 };
+        let samples = timed(FakeRun { sizes, ..FakeRun::default() }, directory.path(), |_| 10);
+        assert_eq!(samples.len(), 2);
+        for sample in samples {
+            let known = [sample.p50_us, sample.p99_us, sample.p999_us].map(|figure| figure.is_some());
+            assert_eq!((known, sample.max_us), (has, Some(10_000)), "{statements}");
+        }
+    }
+}
+
+#[test]
 fn rows_stand_in_the_second_of_their_acknowledgement() {
     let directory = tempfile::tempdir().unwrap();
     let sizes = Sizes { rows: 2000, batch_rows: 1000, statement_rows: 100, commit_rows: 100 };
