@@ -74,7 +74,7 @@ impl Painter<'_> {
 
     /// The curves with their markers and signs.
     pub fn curves(&self, page: &mut Page) {
-        for one in self.series.iter().filter(|one| one.repeats.len() > 1 || !one.raw.is_empty()) {
+        for one in self.series.iter().filter(|one| !one.repeats.is_empty() || !one.raw.is_empty()) {
             page.layer(&Group { class: "repeats", ..Group::default() }, |layer| self.repeats(layer, one));
         }
         for one in self.series.iter().filter(|one| !one.ranges.is_empty()) {

@@ -135,7 +135,7 @@ pub struct Series {
     pub look: Look,
     /// Its points, in any order.
     pub points: Vec<Point>,
-    /// The single repeats, drawn lightly when there are two or more.
+    /// The single repeats, or other figures of the same batches, drawn lightly below the line.
     pub repeats: Vec<Vec<Point>>,
     /// The batches themselves as light dots, where the line is smoothed.
     pub raw: Vec<Point>,

@@ -344,7 +344,7 @@ mod tests {
         let all = ["a", "b", "c"].map(|curve| line(curve, 5, "select-pk", 1, 1, 0.05)).to_vec();
         let picture = over_sizes(&input(&["a", "b", "c"], all), &PictureOptions::default()).unwrap();
         let found = elements(&picture.svg);
-        let mut places: Vec<i64> = of(&found, "markers", "circle")
+        let mut places: Vec<i64> = of(&found, "curve", "circle")
             .iter()
             .map(|circle| circle.get("cx").parse::<f64>().unwrap().round() as i64)
             .collect();
