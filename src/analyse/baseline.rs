@@ -88,7 +88,8 @@ pub fn baseline(samples: &[Sample]) -> Option<Baseline> {
     tracker.current()
 }
 
-fn lowest_window(early: &[(u64, u64, f64)]) -> Option<Baseline> {
+/// The lowest median of three consecutive whole batches, from (batch, rows, seconds per million rows) ordered by batch.
+pub(super) fn lowest_window(early: &[(u64, u64, f64)]) -> Option<Baseline> {
     let largest = early.iter().map(|&(_, rows, _)| rows).max()?;
     let whole: Vec<(u64, f64)> = early
         .iter()

@@ -2,7 +2,8 @@
 //!
 //! All on the logarithm of seconds per million rows over the table size, robust and deterministic:
 //!
-//! 1. Batches that paid for more than their own rows stay out ([`places`]), single slow ones are put aside ([`spikes`](super::spikes)).
+//! 1. Batches that paid for more than their own rows stay out ([`places`]), a rhythm is taken out ([`rhythm`](super::rhythm)), single
+//!    slow batches are put aside ([`spikes`](super::spikes)).
 //! 2. The curve is described in three ways: gradually ([`fits::gradual`]), by an onset ([`fits::with_onset`]) and by levels
 //!    ([`segments`](super::segments)). The description with the lowest score wins: `2 n ln(mean absolute deviation) + k ln n`, which is the
 //!    criterion of Schwarz ("Estimating the dimension of a model", Annals of Statistics 6, 1978) for Laplace noise, with the
@@ -10,10 +11,12 @@
 //!    [`MARGIN`] (the "positive evidence" of Kass and Raftery, "Bayes factors", JASA 90, 1995).
 //! 3. A cliff needs more than a good fit: a level start, and a slowdown that lasts.
 
+use super::factor::Factor;
 use super::fits::{self, Fit};
 use super::levels::{self, Levels};
 use super::noise::{autocorrelation, effective_points, robust_deviation};
 use super::reading::{Cliff, Confidence, Place, Reading};
+use super::rhythm::rhythm;
 use super::shape::Shape;
 use super::spikes::spikes;
 use super::{Baseline, baseline, median};
@@ -47,8 +50,12 @@ const FIRST_BATCHES: usize = 4;
 pub fn read(samples: &[Sample], cliff_factor: f64) -> Reading {
     let baseline = baseline(samples);
     let places = places(samples, baseline.as_ref());
+    let rhythm = rhythm(&places);
+    let factor = Factor::with(samples, &places, baseline.as_ref(), rhythm.as_ref());
     let left_out = samples.len() - places.len();
-    judge(&places, left_out, baseline.map(|found| found.seconds_per_million), cliff_factor)
+    let rest = rhythm.as_ref().map_or_else(|| places.clone(), |rhythm| rhythm.without(&places));
+    let judged = judge(&rest, left_out, factor.baseline_seconds_per_million, cliff_factor);
+    judged.with(factor, rhythm)
 }
 
 /// The batches that take part, ordered by table size.
@@ -77,6 +84,8 @@ pub fn judge(places: &[Place], left_out: usize, baseline: Option<f64>, cliff_fac
         shape: Shape::TooShort,
         batches: places.len(),
         left_out,
+        factor: Factor::default(),
+        rhythm: None,
         baseline_seconds_per_million: baseline,
         end_seconds_per_million: median(&end),
         scatter: None,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::baseline::{Baseline, baseline};
+use super::factor::Factor;
 use super::median;
 use crate::record::{CurveRecord, Sample};
 
@@ -95,12 +96,9 @@ impl Curve {
         baseline(&self.samples)
     }
 
-    /// Seconds per million rows at the end: the median of the last three samples (of fewer, where there are fewer).
-    pub fn last_seconds_per_million(&self) -> Option<f64> {
-        let from = self.samples.len().saturating_sub(3);
-        let costs: Vec<f64> =
-            self.samples[from..].iter().filter_map(Sample::seconds_per_million).filter(|cost| *cost > 0.0).collect();
-        median(&costs)
+    /// What it costs at first and at the end, and how they compare.
+    pub fn factor(&self) -> Factor {
+        Factor::of(&self.samples)
     }
 
     /// Rows in the table after the last sample.
@@ -346,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_speed_is_the_median_of_the_last_three() {
+    fn the_end_is_the_median_of_the_last_three() {
         let grouped = group(&[run(
             "r",
             [1.0, 1.0, 5.0, 100.0, 6.0]
@@ -355,6 +353,6 @@ mod tests {
                 .map(|(&seconds, batch)| sample("a", 1, batch, seconds))
                 .collect(),
         )]);
-        assert_eq!(grouped.curves[0].last_seconds_per_million(), Some(6000.0));
+        assert_eq!(grouped.curves[0].factor().end_seconds_per_million, Some(6000.0));
     }
 }

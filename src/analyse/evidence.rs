@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cliff, Curve, median};
+use super::{Cliff, Curve, Rhythm, median};
 use crate::record::detail::OF_ENDPOINT;
 use crate::record::{CurveRecord, Sample};
 use crate::units::{human_bytes, human_rows, human_seconds, significant};
@@ -71,24 +71,31 @@ pub fn evidence(
     found.extend(record.and_then(|record| cache_passed(curve, record, cliff)));
     let counters = counted.cloned().unwrap_or_default();
     let (reads, syncs) = (names(record, "reads", READS), names(record, "syncs", SYNCS));
-    found.extend(sides.counters(&counters, &reads, "reads-per-row", "pages read per row", 0.02));
-    found.extend(sides.moved("read-bytes-per-row", "bytes read from the device per row", 20.0, |sample| {
-        per_row(sample, sample.read_bytes? as f64)
-    }));
-    found.extend(sides.moved("written-bytes-per-row", "bytes written to the device per row", 50.0, |sample| {
-        per_row(sample, sample.written_bytes? as f64)
-    }));
-    found.extend(sides.counters(&counters, &syncs, "syncs-per-row", "fsyncs per row", 0.0002));
-    found.extend(sides.moved("stall-share", "share of the time without an acknowledgement (stalls)", 0.05, |sample| {
-        share(sample, sample.stall_seconds?)
-    }));
-    found.extend(device_busy(&sides, &counters));
+    found.extend(sides.traffic(&counters, &reads, &syncs));
     found.extend(sides.note("client-bound", "the client was the limit (client-bound)"));
     found.extend(sides.note("fewer-endpoints", "fewer servers than the target names took the load (fewer-endpoints)"));
     found.extend(sides.note("cpu-full", "the processors were full (cpu-full)"));
     found.extend(other_counters(&sides, &counters, &[reads, syncs].concat()));
     found.extend(resumed(curve, at));
     found.extend(pause(curve, at));
+    found
+}
+
+/// What is different in the slow batches of a rhythm: "before" is the median of the others while it went on, "after" that of the slow
+/// ones. At least two of each are needed, and what is not known is not mentioned.
+pub fn of_rhythm(
+    curve: &Curve,
+    record: Option<&CurveRecord>,
+    counted: Option<&Counted>,
+    rhythm: &Rhythm,
+) -> Vec<Evidence> {
+    let during = curve.samples.iter().filter(|sample| rhythm.covers(sample.batch)).cloned();
+    let (slow, others): (Vec<Sample>, Vec<Sample>) = during.partition(|sample| rhythm.is_slow(sample.batch));
+    let sides = Sides { before: &others, after: &slow };
+    let counters = counted.cloned().unwrap_or_default();
+    let (reads, syncs) = (names(record, "reads", READS), names(record, "syncs", SYNCS));
+    let mut found = sides.traffic(&counters, &reads, &syncs);
+    found.extend(other_counters(&sides, &counters, &[reads, syncs].concat()));
     found
 }
 
@@ -123,6 +130,23 @@ fn share(sample: &Sample, seconds: f64) -> Option<f64> {
 }
 
 impl Sides<'_> {
+    /// What went to the device and came from it, and how long nothing was acknowledged.
+    fn traffic(&self, counters: &Counted, reads: &[&str], syncs: &[&str]) -> Vec<Evidence> {
+        let mut found = Vec::new();
+        found.extend(self.counters(counters, reads, "reads-per-row", "pages read per row", 0.02));
+        found.extend(self.moved("read-bytes-per-row", "bytes read from the device per row", 20.0, |sample| {
+            per_row(sample, sample.read_bytes? as f64)
+        }));
+        found.extend(self.moved("written-bytes-per-row", "bytes written to the device per row", 50.0, |sample| {
+            per_row(sample, sample.written_bytes? as f64)
+        }));
+        found.extend(self.counters(counters, syncs, "syncs-per-row", "fsyncs per row", 0.0002));
+        let words = "share of the time without an acknowledgement (stalls)";
+        found.extend(self.moved("stall-share", words, 0.05, |sample| share(sample, sample.stall_seconds?)));
+        found.extend(device_busy(self, counters));
+        found
+    }
+
     /// The medians before and after, of what at least two batches on each side have.
     fn medians(&self, figure: impl Fn(&Sample) -> Option<f64>) -> Option<(f64, f64)> {
         let of = |samples: &[Sample]| {

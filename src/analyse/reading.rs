@@ -1,5 +1,7 @@
 //! What is read from a curve: its shape, levels and cliffs, with how sure it is and why.
 
+use super::factor::Factor;
+use super::rhythm::Rhythm;
 use super::shape::Shape;
 
 /// A point of a curve that takes part in the reading.
@@ -87,9 +89,13 @@ pub struct Reading {
     pub batches: usize,
     /// Batches that did not: resumed, retried, without a usable figure, or a slow first one.
     pub left_out: usize,
+    /// How many times slower the end is than the baseline.
+    pub factor: Factor,
+    /// Every k-th batch is slow. The shape is that of the curve without it.
+    pub rhythm: Option<Rhythm>,
     /// The baseline, seconds per million rows.
     pub baseline_seconds_per_million: Option<f64>,
-    /// The end level, seconds per million rows: the median of the last three batches.
+    /// The end level, seconds per million rows: the median of the last three batches, or their mean over whole periods of a rhythm.
     pub end_seconds_per_million: Option<f64>,
     /// Standard deviation of the batches around the shape, as a share of their cost.
     pub scatter: Option<f64>,
@@ -104,8 +110,19 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The same with the factor of the curve and its rhythm, which are found before the shape is.
+    pub fn with(self, factor: Factor, rhythm: Option<Rhythm>) -> Self {
+        Self {
+            baseline_seconds_per_million: factor.baseline_seconds_per_million,
+            end_seconds_per_million: factor.end_seconds_per_million,
+            factor,
+            rhythm,
+            ..self
+        }
+    }
+
     /// The end level divided by the baseline.
     pub fn slowdown(&self) -> Option<f64> {
-        Some(self.end_seconds_per_million? / self.baseline_seconds_per_million?)
+        self.factor.value
     }
 }

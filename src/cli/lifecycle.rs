@@ -18,6 +18,11 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub start_again: bool,
 
+    /// Exit 5 when a curve is certainly more than F times slower at its end than its baseline and nothing worse happened (default:
+    /// what the run was given)
+    #[arg(long, value_name = "F", value_parser = super::reading::parse_slowdown, allow_negative_numbers = true)]
+    pub fail_on_slowdown: Option<f64>,
+
     /// How progress is shown.
     #[command(flatten)]
     pub progress: ProgressArgs,

@@ -288,6 +288,10 @@ pub struct RunArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
     pub fail_on_cliff: bool,
 
+    /// Exit 5 when a curve is certainly more than F times slower at its end than its baseline and nothing worse happened
+    #[arg(long, value_name = "F", value_parser = reading::parse_slowdown, allow_negative_numbers = true)]
+    pub fail_on_slowdown: Option<f64>,
+
     /// How progress is shown.
     #[command(flatten)]
     pub progress: ProgressArgs,

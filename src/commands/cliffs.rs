@@ -1,6 +1,7 @@
 //! `rowcliff cliffs`: the shape of each curve and its cliffs, in words and numbers, from the files alone.
 
 use super::Output;
+use super::slowdown::Gate;
 use crate::cli::reading::CliffsArgs;
 use crate::error::{Error, exit};
 use crate::render::cliffs::{self, AllCounted};
@@ -31,6 +32,9 @@ pub fn run(args: &CliffsArgs) -> Result<Output, Error> {
         false if found && args.fail_on_cliff => exit::CLIFF,
         false => exit::OK,
     };
+    let gate = Gate::of(&judged, args.fail_on_slowdown);
+    let exit = gate.exit(exit, false);
+    stderr.extend(gate.lines);
     let stdout = match args.json {
         true => format!("{:#}\n", cliffs::document(&judged, args.cliff_factor)),
         false => cliffs::text(&judged),

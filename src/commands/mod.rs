@@ -14,6 +14,7 @@ pub mod restore;
 pub mod resume;
 pub mod run;
 pub mod show;
+pub mod slowdown;
 pub mod status;
 
 use crate::error::exit;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Output;
 use super::run::{Job, execute, style, with_cliff};
+use super::slowdown::Gate;
 use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::DEFAULT_PLOTS_EVERY;
 use crate::cli::lifecycle::ResumeArgs;
@@ -39,6 +40,7 @@ pub fn run(args: &ResumeArgs, command_line: &[String]) -> Result<Output, Error> 
         start_again: args.start_again,
         command_line,
         plots_every: DEFAULT_PLOTS_EVERY,
+        fail_on_slowdown: args.fail_on_slowdown.or(plan.fail_on_slowdown),
     };
     go_on(&args.run, &words, reporter.as_mut())
 }
@@ -57,6 +59,8 @@ pub struct Words<'a> {
     pub command_line: &'a [String],
     /// Batches after which the plots are drawn anew.
     pub plots_every: u32,
+    /// The factor above which a slowdown is an exit code of its own.
+    pub fail_on_slowdown: Option<f64>,
 }
 
 /// Goes on with the run in `directory`, whose plan has been made sure of.
@@ -72,12 +76,17 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
     if !past.record.curves.iter().any(|curve| past.is_open(curve)) {
         let summary = Summary { record: past.record, errors: Vec::new(), strict: words.plan.strict };
         let line = format!("nothing to resume: every curve of {} has ended", directory.display());
-        let is_cliff = words.plan.fail_on_cliff && {
+        let mut exit = summary.exit_code();
+        let mut stderr = vec![line];
+        if words.plan.fail_on_cliff || words.fail_on_slowdown.is_some() {
             let input = input::load(&[directory.to_owned()])?;
-            cliffs::any_cliff(&cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR))
-        };
-        let exit = with_cliff(summary.exit_code(), is_cliff);
-        return Ok(Output { stdout: String::new(), stderr: vec![line], exit });
+            let judged = cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR);
+            let gate = Gate::of(&judged, words.fail_on_slowdown);
+            exit =
+                gate.exit(with_cliff(exit, words.plan.fail_on_cliff && cliffs::any_cliff(&judged)), words.plan.strict);
+            stderr.extend(gate.lines);
+        }
+        return Ok(Output { stdout: String::new(), stderr, exit });
     }
     execute(Job {
         plan: words.plan,
@@ -88,6 +97,7 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
         reporter,
         command_line: words.command_line,
         plots_every: words.plots_every,
+        fail_on_slowdown: words.fail_on_slowdown,
     })
 }
 

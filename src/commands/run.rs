@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::plot::Pictures;
 use super::refresh::Refreshing;
+use super::slowdown::Gate;
 use super::{Output, resume};
 use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::{Progress, RunArgs};
@@ -43,6 +44,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
             start_again: false,
             command_line,
             plots_every: args.plots_every,
+            fail_on_slowdown: resolved.plan.fail_on_slowdown,
         };
         return resume::go_on(&out, &words, reporter.as_mut());
     }
@@ -55,6 +57,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
         reporter: reporter.as_mut(),
         command_line,
         plots_every: args.plots_every,
+        fail_on_slowdown: resolved.plan.fail_on_slowdown,
     })
 }
 
@@ -76,6 +79,8 @@ pub(super) struct Job<'a> {
     pub command_line: &'a [String],
     /// Batches after which the plots are drawn anew; 0: at the end only.
     pub plots_every: u32,
+    /// The factor above which a slowdown is an exit code of its own.
+    pub fail_on_slowdown: Option<f64>,
 }
 
 /// Runs what there is to run, draws it, and says what came of it.
@@ -83,7 +88,7 @@ pub(super) struct Job<'a> {
 /// # Errors
 /// Nothing could be reached, or results could not be saved.
 pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
-    let Job { plan, secrets, protection, directory, past, reporter, command_line, plots_every } = job;
+    let Job { plan, secrets, protection, directory, past, reporter, command_line, plots_every, fail_on_slowdown } = job;
     let interrupt = Interrupt::from_signals()
         .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
     let path = directory.path().to_owned();
@@ -116,7 +121,7 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
         left_out: std::collections::BTreeMap::new(),
     };
     let summary = runner.execute()?;
-    Ok(closing(&summary, &path, plan))
+    Ok(closing(&summary, &path, plan, fail_on_slowdown))
 }
 
 /// Where data is written, when that is on this machine: its file system is part of the result.
@@ -156,10 +161,11 @@ fn out_directory(args: &RunArgs, plan: &Plan) -> PathBuf {
 }
 
 /// The table, the paths of what was written, and what has to be said at the end.
-fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
+fn closing(summary: &Summary, directory: &Path, plan: &Plan, fail_on_slowdown: Option<f64>) -> Output {
     let mut stdout = String::new();
     let mut stderr = Vec::new();
     let mut has_cliff = false;
+    let mut gate = Gate::default();
     match crate::render::input::load(&[directory.to_owned()]) {
         Ok(mut input) => {
             if compares_engines(plan) {
@@ -174,6 +180,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
             let counted = super::cliffs::all_counted(&mut input);
             let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
             has_cliff = cliffs::any_cliff(&judged);
+            gate = Gate::of(&judged, fail_on_slowdown);
             if !judged.is_empty() {
                 stdout.push_str(&cliffs::lines(&judged));
                 stdout.push('\n');
@@ -203,7 +210,9 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan) -> Output {
     stdout.push_str(&format!("record   {}\n", directory.join(crate::record::store::RUN_FILE).display()));
     stderr.extend(last_words(&summary.record, directory, plan));
     stderr.extend(summary.errors.iter().cloned());
+    stderr.append(&mut gate.lines);
     let exit = with_cliff(summary.exit_code(), has_cliff && plan.fail_on_cliff);
+    let exit = gate.exit(exit, plan.strict);
     Output { stdout, stderr, exit }
 }
 

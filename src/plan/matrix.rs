@@ -109,6 +109,7 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         strict: args.strict,
         control_batch: args.control_batch,
         fail_on_cliff: args.fail_on_cliff,
+        fail_on_slowdown: args.fail_on_slowdown,
         probe,
         scale: scale.map(Scale::factor),
         scale_cache: scale.is_some_and(Scale::scales_cache),

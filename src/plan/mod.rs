@@ -76,6 +76,9 @@ pub struct Plan {
     /// Whether a cliff in a curve is an exit code of its own.
     #[serde(default)]
     pub fail_on_cliff: bool,
+    /// The factor above which a slowdown at the end of a curve is an exit code of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on_slowdown: Option<f64>,
     /// What is run between the batches.
     #[serde(default)]
     pub probe: Option<ProbePlan>,

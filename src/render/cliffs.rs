@@ -8,8 +8,8 @@ use super::input::Input;
 use super::report::Section;
 use super::show::{curve_names, paragraph};
 use crate::analyse::control::{ControlVerdict, control_cost, control_verdict};
-use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart};
-use crate::analyse::{Cliff, Curve, Reading, cliffs};
+use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart, of_rhythm};
+use crate::analyse::{Cliff, Curve, Reading, Rhythm, cliffs};
 use crate::record::run::ControlBatch;
 use crate::units::{human_rate, human_rows, human_seconds};
 
@@ -30,6 +30,8 @@ pub struct Judged<'a> {
     pub reading: Reading,
     /// What moved with each cliff.
     pub evidence: Vec<Vec<Evidence>>,
+    /// What is different in the slow batches of its rhythm.
+    pub rhythm: Vec<Evidence>,
     /// Why table size cannot be told from what else grew.
     pub not_told_apart: Option<String>,
     /// The control batch, with what it says where it has a figure.
@@ -53,6 +55,7 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
             let record = input.record_of(curve);
             let counters = counted.get(&(curve.run.clone(), curve.name.clone()));
             let found = reading.cliffs.iter().map(|cliff| evidence(curve, record, counters, cliff)).collect();
+            let rhythm = reading.rhythm.as_ref().map(|rhythm| of_rhythm(curve, record, counters, rhythm));
             let control = record.and_then(|record| record.control_batch.clone()).map(|control| {
                 let verdict = control_cost(&control)
                     .zip(reading.baseline_seconds_per_million.zip(reading.end_seconds_per_million))
@@ -60,7 +63,15 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
                 (control, verdict)
             });
             let apart = (!reading.cliffs.is_empty()).then(|| not_told_apart(record, agrees)).flatten();
-            Judged { curve, name, reading, evidence: found, not_told_apart: apart, control }
+            Judged {
+                curve,
+                name,
+                reading,
+                evidence: found,
+                rhythm: rhythm.unwrap_or_default(),
+                not_told_apart: apart,
+                control,
+            }
         })
         .collect()
 }
@@ -105,6 +116,7 @@ pub fn lines(judged: &[Judged<'_>]) -> String {
 pub fn section(judged: &[Judged<'_>]) -> Section {
     let rows = judged.iter().map(|one| {
         let mut moved: Vec<String> = one.evidence.iter().flatten().map(|found| found.sentence.clone()).collect();
+        moved.extend(rhythm_evidence(one));
         moved.extend(one.control.as_ref().map(control_words));
         vec![one.name.clone(), in_short(&one.reading), moved.join("; ")]
     });
@@ -139,6 +151,10 @@ fn one_text(one: &Judged<'_>) -> String {
                 found.sentence.replace(" moved with it:", ":").replace(", which moved with it", "")
             ));
         }
+    }
+    if let Some(rhythm) = &reading.rhythm {
+        say(&format!("{}.", capitalised(&rhythm.sentence())));
+        rhythm_evidence(one).iter().for_each(|found| say(&format!("{}.", capitalised(found))));
     }
     for remark in &reading.remarks {
         say(&format!("{}.", capitalised(remark)));
@@ -192,6 +208,9 @@ fn in_short(reading: &Reading) -> String {
             format!("{}, {}", reading.shape, cliffs.join("; "))
         }
     };
+    if let Some(rhythm) = &reading.rhythm {
+        words.push_str(&format!("; {}", rhythm.sentence()));
+    }
     for remark in &reading.remarks {
         words.push_str(&format!("; {remark}"));
     }
@@ -214,6 +233,13 @@ fn cliff_words(cliff: &Cliff) -> String {
         cliff.factor(),
         if cliff.still_falling { " and still falling" } else { "" }
     )
+}
+
+/// What is different in the slow batches of a rhythm, a sentence each.
+fn rhythm_evidence(one: &Judged<'_>) -> Vec<String> {
+    let sentence =
+        |found: &Evidence| format!("with its slow batches, {}", found.sentence.replace(" moved with it:", ":"));
+    one.rhythm.iter().map(sentence).collect()
 }
 
 fn control_words((control, verdict): &(ControlBatch, Option<ControlVerdict>)) -> String {
@@ -239,10 +265,14 @@ fn capitalised(text: &str) -> String {
 pub fn drawn_into(table: &str, reading: &Reading) -> String {
     let mut out = String::new();
     let mut cliffs = reading.cliffs.iter().peekable();
+    let mut rhythm = reading.rhythm.as_ref();
     for line in table.lines() {
         let batch = line.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         while let Some(cliff) = cliffs.next_if(|cliff| batch.is_some_and(|batch| batch >= cliff.onset_batch)) {
             out.push_str(&paragraph(&format!("---- cliff {} ----", cliff_words(cliff)), ""));
+        }
+        if let Some(begun) = rhythm.take_if(|rhythm| batch.is_some_and(|batch| batch >= rhythm.from_batch)) {
+            out.push_str(&paragraph(&format!("---- {} ----", begun.sentence()), ""));
         }
         out.push_str(line);
         out.push('\n');
@@ -288,6 +318,9 @@ fn one_value(one: &Judged<'_>) -> Value {
         "end_seconds_per_million_rows": reading.end_seconds_per_million,
         "end_inserts_per_sec": rate(reading.end_seconds_per_million),
         "slowdown": reading.slowdown(),
+        "slowdown_low": reading.factor.interval.map(|(low, _)| low),
+        "slowdown_high": reading.factor.interval.map(|(_, high)| high),
+        "rhythm": reading.rhythm.as_ref().map(|rhythm| rhythm_value(rhythm, &one.rhythm)),
         "scatter": reading.scatter,
         "effective_points": reading.effective_points,
         "cliffs": reading.cliffs.iter().zip(&one.evidence).map(|(cliff, found)| cliff_value(cliff, found)).collect::<Vec<_>>(),
@@ -305,10 +338,29 @@ fn one_value(one: &Judged<'_>) -> Value {
     })
 }
 
+fn rhythm_value(rhythm: &Rhythm, found: &[Evidence]) -> Value {
+    json!({
+        "period_batches": rhythm.period,
+        "slow_batches_in_each": rhythm.phases.len(),
+        "factor": rhythm.factor,
+        "from_batch": rhythm.from_batch,
+        "to_batch": rhythm.to_batch,
+        "from_rows": rhythm.from_rows,
+        "to_rows": rhythm.to_rows,
+        "from_the_start": rhythm.from_the_start(),
+        "to_the_end": rhythm.to_the_end(),
+        "slow_batches": rhythm.slow_batches().collect::<Vec<_>>(),
+        "sentence": rhythm.sentence(),
+        "moved_with_it": found.iter().map(evidence_value).collect::<Vec<_>>(),
+    })
+}
+
+fn evidence_value(found: &Evidence) -> Value {
+    json!({ "what": found.what, "sentence": found.sentence, "before": found.before, "after": found.after })
+}
+
 fn cliff_value(cliff: &Cliff, found: &[Evidence]) -> Value {
-    let evidence = found.iter().map(
-        |found| json!({ "what": found.what, "sentence": found.sentence, "before": found.before, "after": found.after }),
-    );
+    let evidence = found.iter().map(evidence_value);
     json!({
         "shape": cliff.shape.word(),
         "onset_from_rows": cliff.onset_from_rows,

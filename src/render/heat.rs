@@ -107,7 +107,7 @@ fn field(input: &Input, cell: &Cell<'_>) -> Option<Field> {
         measured().find_map(|curve| input.standing_of(curve).unranked_word().zip(input.standing_of(curve).unranked()))
     };
     let (curves, unranked) = if ranked.is_empty() { (measured().collect(), unranked()) } else { (ranked, None) };
-    let costs: Vec<f64> = curves.iter().filter_map(|curve| curve.last_seconds_per_million()).collect();
+    let costs: Vec<f64> = curves.iter().filter_map(|curve| curve.factor().end_seconds_per_million).collect();
     let rows = curves.iter().map(|curve| curve.table_rows()).max()?;
     median(&costs).filter(|cost| *cost > 0.0).map(|cost| Field { rate: 1e6 / cost, rows, unranked })
 }

@@ -15,7 +15,7 @@ use super::scale::{Across, Quantity};
 use super::show::version;
 use super::within;
 use crate::analyse::cliffs::{CLIFF_FACTOR, read};
-use crate::analyse::{Cell, Cliff, MedianPoint, cells};
+use crate::analyse::{Cell, Cliff, MedianPoint, Reading, cells};
 use crate::record::{Outcome, Sample};
 use crate::units::{grouped, human_bytes, human_rows};
 
@@ -186,7 +186,7 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
         width: options.width,
         height: options.height,
         theme: options.theme.clone(),
-        notes: notes(input, &cells, kind, options),
+        notes: notes(input, &cells, &short_names(&named), kind, options),
         ..PlotSpec::default()
     };
     if kind == PictureKind::EndSpeeds {
@@ -402,9 +402,9 @@ pub(super) fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
     marks
 }
 
-/// Signs where the line of a cell, the median of its repeats, fell off a cliff.
-fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
-    let reading = match cell.curves.as_slice() {
+/// What is read from the line of a cell, the median of its repeats.
+fn reading(cell: &Cell<'_>) -> Reading {
+    match cell.curves.as_slice() {
         [one] => read(&one.samples, CLIFF_FACTOR),
         _ => {
             let of_point = |point: MedianPoint| Sample {
@@ -416,7 +416,11 @@ fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
             };
             read(&cell.median().into_iter().map(of_point).collect::<Vec<_>>(), CLIFF_FACTOR)
         }
-    };
+    }
+}
+
+/// Signs where the line of a cell fell off a cliff.
+fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
     let mark = |cliff: &Cliff| Mark {
         x: (cliff.onset_from_rows as f64 + cliff.onset_to_rows as f64) / 2.0,
         kind: MarkKind::Cliff,
@@ -427,7 +431,7 @@ fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
             human_rows(cliff.onset_to_rows)
         ),
     };
-    reading.cliffs.iter().map(mark).collect()
+    reading(cell).cliffs.iter().map(mark).collect()
 }
 
 /// The sign and the words for a curve that did not complete.
@@ -476,7 +480,30 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
     parts.join(" · ")
 }
 
-fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
+/// Which lines have a comb of slow batches, where their batches are drawn and not a running median of them.
+fn rhythms(cells: &[Cell<'_>], names: &[String], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
+    let is_of_speed = matches!(kind, PictureKind::SecondsPerBatch | PictureKind::InsertsPerSecond);
+    if !is_of_speed || options.smooth.is_some() {
+        return Vec::new();
+    }
+    let found: Vec<String> = cells
+        .iter()
+        .zip(names)
+        .filter_map(|(cell, name)| Some(format!("{name}: {}.", reading(cell).rhythm?.sentence())))
+        .collect();
+    match found.len() {
+        0..=2 => found,
+        more => vec![format!("{more} lines have a rhythm of slow batches: see `rowcliff cliffs`.")],
+    }
+}
+
+fn notes(
+    input: &Input,
+    cells: &[Cell<'_>],
+    names: &[String],
+    kind: PictureKind,
+    options: &PictureOptions,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let repeated = cells.iter().any(|cell| cell.curves.len() > 1);
     match kind {
@@ -506,6 +533,9 @@ fn notes(input: &Input, cells: &[Cell<'_>], kind: PictureKind, options: &Picture
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),
         );
+    }
+    if input.other_x.is_none() {
+        notes.extend(rhythms(cells, names, kind, options));
     }
     if made_with_debug(input) {
         notes.push("Made with a debug build: these figures are not to be published.".to_owned());

@@ -294,16 +294,15 @@ fn decimal_places(samples: &[Sample]) -> usize {
 
 fn summary_row(curve: &Curve, name: &str, outcome: Option<&Outcome>) -> Vec<String> {
     let rate = |cost: Option<f64>| cost.map_or(UNKNOWN.into(), |cost| human_rate(1e6 / cost));
-    let first = curve.baseline().map(|baseline| baseline.seconds_per_million);
-    let last = curve.last_seconds_per_million();
+    let found = curve.factor();
     let measured = !curve.samples.is_empty();
     let or_unknown = |text: String| if measured { text } else { UNKNOWN.into() };
     vec![
         fitted_columns(name, NAME_COLUMNS),
         or_unknown(human_rows(curve.table_rows())),
-        rate(first),
-        rate(last),
-        factor(first.zip(last).map(|(first, last)| last / first)),
+        rate(found.baseline_seconds_per_million),
+        rate(found.end_seconds_per_million),
+        factor(found.value),
         or_unknown(human_seconds(curve.load_seconds())),
         outcome.map_or(UNKNOWN, outcome_word).into(),
     ]

@@ -22,6 +22,7 @@ mod probes;
 mod probes_shown;
 mod reading;
 mod resume;
+mod rhythms;
 mod scratch;
 mod situations;
 mod sqlite;

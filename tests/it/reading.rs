@@ -265,7 +265,7 @@ fn real_runs_without_a_cliff_have_none() {
     no_cliff(&read(&of(&sqlite, "autoinc"), CLIFF_FACTOR), Shape::Flat);
     let random = read(&of(&sqlite, "uuid4"), CLIFF_FACTOR);
     no_cliff(&random, Shape::Gradual);
-    let grown = random.end_seconds_per_million.unwrap() / random.baseline_seconds_per_million.unwrap();
+    let grown = random.slowdown().unwrap();
     assert!((3.0..4.0).contains(&grown), "{random:#?}");
     let memory = all("memory.csv");
     no_cliff(&read(&of(&memory, "uuid4"), CLIFF_FACTOR), Shape::Flat);

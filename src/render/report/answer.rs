@@ -20,20 +20,25 @@ pub struct Speeds {
     pub first: Option<f64>,
     /// The last three batches.
     pub last: Option<f64>,
+    /// How many times slower the end is.
+    slowdown: Option<f64>,
 }
 
 impl Speeds {
     /// The speeds of a curve.
     pub fn of(curve: &Curve) -> Self {
+        let factor = curve.factor();
+        let rate = |cost: Option<f64>| cost.map(|cost| 1e6 / cost);
         Self {
-            first: curve.baseline().map(|baseline| baseline.rows_per_second()),
-            last: curve.last_seconds_per_million().map(|cost| 1e6 / cost),
+            first: rate(factor.baseline_seconds_per_million),
+            last: rate(factor.end_seconds_per_million),
+            slowdown: factor.value,
         }
     }
 
     /// How many times slower the end is.
     pub fn slowdown(&self) -> Option<f64> {
-        Some(self.first? / self.last?)
+        self.slowdown
     }
 }
 

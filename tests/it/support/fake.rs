@@ -388,6 +388,7 @@ impl FakeRun {
             strict: false,
             control_batch: false,
             fail_on_cliff: false,
+            fail_on_slowdown: None,
             probe: None,
             scale: None,
             scale_cache: false,

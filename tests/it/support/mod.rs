@@ -1,5 +1,6 @@
 //! What the areas share: the binary, directories, CSV, servers, and a fake target with a fake clock.
 
+pub mod combs;
 pub mod external;
 pub mod fake;
 pub mod families;
