@@ -1,6 +1,6 @@
 //! Parse, dispatch, print, exit.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -12,6 +12,7 @@ use rowcliff::error::exit;
 use rowcliff::hand_over::Words;
 use rowcliff::plan::file;
 use rowcliff::render::events;
+use rowcliff::units::printable;
 
 fn main() -> ExitCode {
     // First of all: it may start the program anew.
@@ -50,10 +51,12 @@ fn main() -> ExitCode {
 /// A reader that went away (`| head`) is no error of ours, and must not turn a good result into a bad exit code.
 fn print(output: &Output) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(output.stdout.as_bytes()).and_then(|()| stdout.flush());
+    // A file gets what there is; a terminal would obey it.
+    let text = if stdout.is_terminal() { printable(&output.stdout, true) } else { output.stdout.as_str().into() };
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     let mut stderr = std::io::stderr().lock();
     for line in &output.stderr {
-        let _ = writeln!(stderr, "{line}");
+        let _ = writeln!(stderr, "{}", printable(line, true));
     }
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

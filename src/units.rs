@@ -181,6 +181,17 @@ pub fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Text that a terminal takes for text: control characters are written as `\u001b`, which is the same character to a reader of JSON.
+/// Lines and tabs stay where `lines` says so.
+pub fn printable(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
+    let is_harmless = |c: char| !c.is_control() || lines && matches!(c, '\n' | '\t');
+    if text.chars().all(is_harmless) {
+        return text.into();
+    }
+    let written = |c: char| if is_harmless(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) };
+    text.chars().map(written).collect::<String>().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,5 +248,12 @@ mod tests {
         assert_eq!(human_seconds(12_000.0), "3h20m");
         assert_eq!(human_rate(61_234.0), "61.2k");
         assert_eq!(significant(0.000_012_3), "0.0000123");
+    }
+
+    #[test]
+    fn no_control_character_reaches_a_terminal() {
+        assert_eq!(printable("a\u{1b}[31mred\u{9b}m\u{7f}\r", true), "a\\u001b[31mred\\u009bm\\u007f\\u000d");
+        assert_eq!(printable("größe\n\t", true), "größe\n\t");
+        assert_eq!(printable("größe\n\t", false), "größe\\u000a\\u0009");
     }
 }

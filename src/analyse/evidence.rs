@@ -318,6 +318,10 @@ fn pause(curve: &Curve, at: usize) -> Option<Evidence> {
     let from = at.saturating_sub(2);
     let usual = median(&curve.samples.iter().map(|sample| sample.seconds).collect::<Vec<_>>())?;
     curve.samples[from..(at + 2).min(curve.samples.len())].windows(2).find_map(|pair| {
+        // The probe of the run itself is what the time before this batch went to.
+        if pair[1].has_note("after-probe") {
+            return None;
+        }
         let start = |sample: &Sample| sample.started_at.parse::<jiff::Timestamp>().ok();
         let apart = start(&pair[1])?.duration_since(start(&pair[0])?).as_secs_f64();
         let pause = apart - pair[0].seconds;

@@ -24,7 +24,15 @@ pub fn run(args: &StatusArgs) -> Result<Output, Error> {
         is_locked: store::is_being_written(&args.run),
         host: environment::host(),
         seconds_since_written: written.map(|age| age.as_secs_f64()),
+        silent_seconds: silence(&args.run),
+        ended_because: crate::run::last_word::of(&record.run_id),
     };
     let status = Status::of(&args.run, &record, &samples, &seen);
     Ok(Output::results(if args.json { status.json() } else { status.text() }))
+}
+
+/// How long the target has acknowledged nothing.
+fn silence(run: &std::path::Path) -> Option<f64> {
+    let since: jiff::Timestamp = std::fs::read_to_string(run.join(store::SILENCE_FILE)).ok()?.trim().parse().ok()?;
+    Some(jiff::Timestamp::now().duration_since(since).as_secs_f64().max(0.0))
 }

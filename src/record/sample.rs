@@ -54,7 +54,7 @@ pub struct Sample {
     pub gap_seconds: Option<f64>,
     /// Statements that carried rows.
     pub statements: Option<u64>,
-    /// Transactions sent again after a deadlock or a lock wait.
+    /// Transactions sent again after a deadlock or a lock wait; a batch that was taken back and sent again counts as one.
     pub retries: Option<u64>,
     /// Seconds without an acknowledgement beyond the usual time of a statement.
     pub stall_seconds: Option<f64>,
@@ -96,8 +96,8 @@ impl Sample {
     }
 
     /// Whether the sample may take part in a baseline or a fit: a batch that was resumed or sent again paid
-    /// for more than its own rows.
+    /// for more than its own rows, and the seconds of one during which rowcliff stood still are no one's cost.
     pub fn counts_for_baseline(&self) -> bool {
-        !self.has_note("resumed") && !self.has_note("retried")
+        !["resumed", "retried", "paused"].into_iter().any(|word| self.has_note(word))
     }
 }

@@ -16,6 +16,8 @@ pub const RUN_FILE: &str = "run.json";
 /// Name of the file of samples whose rows a server lost after it had acknowledged them.
 pub const LOST_FILE: &str = "lost.csv";
 
+/// Since when the target of a run that goes on has acknowledged nothing; there only while that lasts.
+pub const SILENCE_FILE: &str = "silent-since";
 /// Held locked by the rowcliff that writes a run.
 pub const LOCK_FILE: &str = "lock";
 

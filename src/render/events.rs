@@ -12,7 +12,7 @@
 //! | `skipped` | `curve`, `name`, `why`, `environment` (whether the environment prevents it, not the engine) |
 //! | `note` | `text`, `curve`, `target` (null where it is about the run) |
 //! | `curve-started` | `curve`, `name`, `target`, `engine`, `key`, `flush`, `settings`, `method`, `connections`, `repeat`, `batches` |
-//! | `batch` | `curve`, `name`, `batch`, `batches`, `slowdown` (against the baseline, once it is known), `sample` (the line of `batches.csv`, by column) |
+//! | `batch` | `curve`, `name`, `batch`, `batches`, `slowdown` (against the baseline, once it is known), `seconds_left` and `run_seconds_left` (`low`, `high`, `at_least`: whether it may take longer than `high`), `run_batches`, `run_batches_planned` (of all curves, from the start of the run), `sample` (the line of `batches.csv`, by column) |
 //! | `probe` | `curve`, `name`, `probe` (the line of `probes.csv`, by column) |
 //! | `stop` | `curve`, `name`, `rule` (the flag), `figures` (what made it fire) |
 //! | `curve-finished` | `curve`, `name`, `outcome` (`state` and what belongs to it, as in `run.json`), `batches`, `table_rows`, `load_seconds` |
@@ -25,6 +25,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use super::left::{LeftLine, RunLeft};
 use super::progress::Names;
 use crate::analyse::{Baseline, baseline};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, RunState, Sample};
@@ -82,6 +83,10 @@ enum What<'a> {
         batch: u64,
         batches: u64,
         slowdown: Option<f64>,
+        seconds_left: LeftLine,
+        run_seconds_left: LeftLine,
+        run_batches: u64,
+        run_batches_planned: u64,
         sample: &'a Sample,
     },
     Probe {
@@ -122,7 +127,9 @@ impl What<'_> {
     fn line(self) -> String {
         let line = Line { v: VERSION, what: self, at: jiff::Timestamp::now().to_string() };
         // Plain data: what could fail is a map with keys that are no strings, and there is none.
-        serde_json::to_string(&line).unwrap_or_default()
+        let text = serde_json::to_string(&line).unwrap_or_default();
+        // JSON may carry DEL and the control characters above it raw.
+        crate::units::printable(&text, false).into_owned()
     }
 }
 
@@ -130,6 +137,7 @@ impl What<'_> {
 pub struct JsonLines<W> {
     out: W,
     names: Names,
+    left: RunLeft,
     /// Known once the run has started.
     directory: Option<String>,
 }
@@ -137,7 +145,7 @@ pub struct JsonLines<W> {
 impl<W: Write> JsonLines<W> {
     /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, names: Names::default(), directory: None }
+        Self { out, names: Names::default(), left: RunLeft::default(), directory: None }
     }
 
     fn write(&mut self, what: What<'_>) {
@@ -148,6 +156,7 @@ impl<W: Write> JsonLines<W> {
 
     fn started(&mut self, record: &RunRecord, directory: &std::path::Path) {
         self.names = Names::of(record);
+        self.left = RunLeft::of(record);
         self.directory = Some(directory.display().to_string());
         let skipped = record.curves.iter().filter(|curve| matches!(curve.outcome, Outcome::Skipped { .. })).count();
         self.write(What::RunStarted {
@@ -182,6 +191,7 @@ impl<W: Write> JsonLines<W> {
     }
 
     fn ended(&mut self, curve: &CurveRecord) {
+        self.left.end(&curve.curve);
         let name = self.names.short(curve).to_owned();
         if let Outcome::Stopped { rule, figures } = &curve.outcome {
             self.write(What::Stop { curve: &curve.curve, name: &name, rule, figures });
@@ -220,7 +230,13 @@ impl<W: Write> Reporter for JsonLines<W> {
             }
             Event::Batch { sample, samples, batches } => {
                 let name = self.names.of_full(&sample.curve).to_owned();
+                self.left.take(&sample.curve, samples);
+                let (run_batches, run_batches_planned) = self.left.batches();
                 self.write(What::Batch {
+                    seconds_left: self.left.of_curve(&sample.curve).into(),
+                    run_seconds_left: Some(self.left.of_run()).into(),
+                    run_batches,
+                    run_batches_planned,
                     curve: &sample.curve,
                     name: &name,
                     batch: sample.batch,

@@ -13,6 +13,7 @@
 //! - [`probes`]: what probes found: tables, lines of mysqlslap, pictures, words.
 //! - [`report`]: everything of a run in one HTML file.
 //! - [`progress`]: what a run says on stderr while it goes on; [`events`]: the same for machines.
+//! - [`left`]: what a run will still take.
 //! - [`published`]: figures that somebody published beside those of a run.
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
@@ -30,6 +31,7 @@ pub mod forecast;
 pub mod heat;
 pub mod input;
 pub mod layout;
+pub mod left;
 pub mod names;
 pub mod paint;
 pub mod palette;

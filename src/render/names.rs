@@ -82,6 +82,12 @@ pub fn short_names(curves: &[Named<'_>]) -> Vec<String> {
             (parts, names) = (more, longer);
         }
     }
+    for name in &mut names {
+        // A file of another program may call its series anything.
+        if let std::borrow::Cow::Owned(harmless) = crate::units::printable(name, false) {
+            *name = harmless;
+        }
+    }
     number_equals(&mut names);
     names
 }

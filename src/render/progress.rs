@@ -9,11 +9,13 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::events::JsonLines;
+use super::left::{self, RunLeft};
 use super::names::record_names;
-use crate::analyse::{Baseline, baseline, time_left};
+use super::text::fitted_columns;
+use crate::analyse::{Baseline, Left, baseline};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
 use crate::run::{Event, Reporter};
-use crate::units::{grouped, human_rate, human_rows, human_seconds, significant};
+use crate::units::{grouped, human_rate, human_rows, human_seconds, printable, significant};
 
 /// The short names of a run's curves.
 #[derive(Debug, Default)]
@@ -72,6 +74,7 @@ impl Reporter for Quiet {
 #[derive(Default)]
 struct Lines {
     names: Names,
+    left: RunLeft,
     curve_number: usize,
     curves: usize,
 }
@@ -80,7 +83,7 @@ impl Lines {
     fn line(&self, text: &str) {
         let mut stderr = std::io::stderr().lock();
         // A reader that went away must not end a run of days.
-        let _ = writeln!(stderr, "{text}");
+        let _ = writeln!(stderr, "{}", printable(text, true));
     }
 }
 
@@ -89,6 +92,7 @@ impl Reporter for Lines {
         match event {
             Event::Started { record, directory } => {
                 self.names = Names::of(record);
+                self.left = RunLeft::of(record);
                 self.curves = record.curves.iter().filter(|curve| !is_skipped(curve)).count();
                 self.line(&format!("run {} in {}: {} curves", record.run_id, directory.display(), self.curves));
                 for line in start_notes(record, &self.names) {
@@ -101,9 +105,16 @@ impl Reporter for Lines {
                 let name = self.names.short(curve);
                 self.line(&format!("curve {} of {}: {name} ({batches} batches)", self.curve_number, self.curves));
             }
-            Event::Batch { sample, samples, batches } => self.line(&batch_line(sample, samples, *batches)),
+            Event::Batch { sample, samples, batches } => {
+                self.left.take(&sample.curve, samples);
+                let left = (self.left.of_curve(&sample.curve), self.left.of_run());
+                self.line(&batch_line(sample, samples, *batches, left));
+            }
             Event::Probe { line } => self.line(&probe_line_words(line)),
-            Event::CurveEnded { curve } => self.line(&ended_line(self.names.short(curve), curve)),
+            Event::CurveEnded { curve } => {
+                self.left.end(&curve.curve);
+                self.line(&ended_line(self.names.short(curve), curve));
+            }
             Event::Finished { .. } => {}
         }
     }
@@ -115,7 +126,7 @@ struct Bars {
     bars: MultiProgress,
     run: ProgressBar,
     curve: ProgressBar,
-    batches: u64,
+    left: RunLeft,
 }
 
 impl Bars {
@@ -123,15 +134,24 @@ impl Bars {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
         let run = bars.add(ProgressBar::new(0));
         let curve = bars.add(ProgressBar::new(0));
-        run.set_style(style("run   {bar:24} {pos}/{len} batches  {elapsed_precise}  {msg}"));
-        curve.set_style(style("curve {bar:24} {pos}/{len}  {msg}"));
+        // The widest part gives way on a narrow terminal: a line that wraps is not erased when the bars are drawn anew.
+        run.set_style(style("run   {bar:10} {pos}/{len} batches  {elapsed_precise}  {wide_msg}"));
+        curve.set_style(style("curve {bar:10} {pos}/{len}  {wide_msg}"));
         // A long batch must not look like a hang.
         run.enable_steady_tick(Duration::from_millis(500));
-        Self { names: Names::default(), bars, run, curve, batches: 0 }
+        Self { names: Names::default(), bars, run, curve, left: RunLeft::default() }
+    }
+
+    /// The batches of all curves, those of a run that goes on from its start.
+    fn show_run(&self) {
+        let (done, all) = self.left.batches();
+        self.run.set_length(all);
+        self.run.set_position(done);
+        self.run.set_message(format!("left: {}", left::words(self.left.of_run())));
     }
 
     fn print(&self, text: &str) {
-        let _ = self.bars.println(text);
+        let _ = self.bars.println(printable(text, true));
     }
 }
 
@@ -144,30 +164,32 @@ impl Reporter for Bars {
         match event {
             Event::Started { record, directory } => {
                 self.names = Names::of(record);
+                self.left = RunLeft::of(record);
                 let curves: Vec<&CurveRecord> = record.curves.iter().filter(|curve| !is_skipped(curve)).collect();
                 self.print(&format!("run {} in {}: {} curves", record.run_id, directory.display(), curves.len()));
                 for line in start_notes(record, &self.names) {
                     self.print(&line);
                 }
-                self.run.set_length(0);
+                self.show_run();
             }
             Event::Note(text) => self.print(&format!("note: {text}")),
             Event::CurveStarted { curve, batches } => {
-                self.run.inc_length(*batches);
                 self.curve.reset();
                 self.curve.set_length(*batches);
                 self.curve.set_message(self.names.short(curve).to_owned());
             }
             Event::Batch { sample, samples, batches } => {
-                self.batches += 1;
-                self.run.set_position(self.batches);
+                self.left.take(&sample.curve, samples);
+                self.show_run();
+                self.curve.set_length(*batches);
                 self.curve.set_position(sample.batch);
-                self.curve.set_message(figures(sample, samples, *batches));
+                self.curve.set_message(bar_words(self.names.of_full(&sample.curve), sample, samples));
             }
             Event::Probe { line } => self.print(&probe_line_words(line)),
             Event::CurveEnded { curve } => {
                 self.print(&ended_line(self.names.short(curve), curve));
-                self.run.set_length(self.batches);
+                self.left.end(&curve.curve);
+                self.show_run();
             }
             Event::Finished { .. } => {
                 self.curve.finish_and_clear();
@@ -217,8 +239,8 @@ fn start_notes(record: &RunRecord, names: &Names) -> Vec<String> {
     lines
 }
 
-fn batch_line(sample: &Sample, samples: &[Sample], batches: u64) -> String {
-    format!("batch {}/{batches}  {}", sample.batch, figures(sample, samples, batches))
+fn batch_line(sample: &Sample, samples: &[Sample], batches: u64, left: (Option<Left>, Left)) -> String {
+    format!("batch {}/{batches}  {}", sample.batch, figures(sample, samples, left))
 }
 
 /// `probe select-pk c8 at 1M rows: 1000 ops in 0.021 s, 47.6k ops/s, p99 310 us`; the iteration from the second one on.
@@ -246,34 +268,39 @@ fn micros_words(micros: u64) -> String {
     }
 }
 
-/// Rows, seconds, speed now, speed of the baseline, slowdown, time left.
-fn figures(sample: &Sample, samples: &[Sample], batches: u64) -> String {
+/// What fits beside the bar of a curve, the most important first: the end is cut off on a narrow terminal.
+fn bar_words(name: &str, sample: &Sample, samples: &[Sample]) -> String {
+    let rate = sample.inserts_per_sec.map_or_else(|| "-".into(), |rate| format!("{}/s", human_rate(rate)));
+    let slower = slowdown(sample, samples).map_or_else(String::new, |(_, slowdown)| format!(" {slowdown:.2}x slower"));
+    format!("{}  {rate}{slower}  {} rows", fitted_columns(name, 24), human_rows(sample.table_rows))
+}
+
+/// The baseline, and the cost of a batch as a multiple of it.
+fn slowdown(sample: &Sample, samples: &[Sample]) -> Option<(Baseline, f64)> {
+    // The first ten batches are all a baseline looks at: the same cost at batch 300 as at batch 10.
+    let baseline = baseline(&samples[..samples.len().min(20)])?;
+    let slowdown = Baseline::slowdown(&baseline, sample)?;
+    Some((baseline, slowdown))
+}
+
+/// Rows, seconds, speed now, speed of the baseline, slowdown, time left of the curve and of the run.
+fn figures(sample: &Sample, samples: &[Sample], (curve, run): (Option<Left>, Left)) -> String {
     let mut words = vec![
         format!("{} rows", human_rows(sample.table_rows)),
         human_seconds(sample.seconds),
         sample.inserts_per_sec.map_or_else(|| "-".into(), |rate| format!("{} rows/s", human_rate(rate))),
     ];
-    // The first ten batches are all a baseline looks at: the same cost at batch 300 as at batch 10.
-    let early: &[Sample] = &samples[..samples.len().min(20)];
-    if let Some(baseline) = baseline(early)
-        && let Some(slowdown) = Baseline::slowdown(&baseline, sample)
-    {
+    if let Some((baseline, slowdown)) = slowdown(sample, samples) {
         words.push(format!("baseline {} rows/s", human_rate(baseline.rows_per_second())));
         words.push(format!("slowdown {slowdown:.2}x"));
     }
-    if let Some(range) = time_left(samples, batches) {
-        words.push(format!("{} left", range_words(range)));
+    if let Some(curve) = curve.filter(|curve| curve.high > 0.0 || curve.open) {
+        words.push(format!("left {}", left::words(curve)));
+    }
+    if curve != Some(run) {
+        words.push(format!("run left {}", left::words(run)));
     }
     words.join("  ")
-}
-
-/// A time that is not known exactly.
-pub fn range_words((low, high): (f64, f64)) -> String {
-    if high > low * 1.1 {
-        format!("{} to {}", human_seconds(low), human_seconds(high))
-    } else {
-        format!("about {}", human_seconds(low))
-    }
 }
 
 fn ended_line(name: &str, curve: &CurveRecord) -> String {

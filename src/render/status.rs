@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::left::{self, LeftLine, RunLeft};
 use super::names::record_names;
-use super::progress::range_words;
 use super::show::outcome_word;
-use crate::analyse::{Baseline, baseline, time_left};
+use crate::analyse::{Baseline, Left, baseline};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_rate, human_seconds};
 
@@ -24,6 +24,10 @@ pub struct Seen {
     pub host: Option<String>,
     /// How long ago something was written.
     pub seconds_since_written: Option<f64>,
+    /// Since when the target has acknowledged nothing, in seconds, where the run says so.
+    pub silent_seconds: Option<f64>,
+    /// What the state directory says of its end.
+    pub ended_because: Option<String>,
 }
 
 /// Where a run stands.
@@ -52,6 +56,18 @@ pub struct Status {
     pub curves: BTreeMap<&'static str, u64>,
     /// The curve that is being loaded, or was when the run ended.
     pub current: Option<Current>,
+    /// Batches of all curves that are recorded.
+    pub run_batches: u64,
+    /// The same with those that are still to come.
+    pub run_batches_planned: u64,
+    /// What the whole run will still take; null where nothing is to come.
+    pub run_seconds_left: Option<LeftLine>,
+    #[serde(skip)]
+    run_left: Option<Left>,
+    /// How long the target has acknowledged nothing, where that is a minute and more.
+    pub silent_seconds: Option<f64>,
+    /// Why the run ended, where its own directory could not tell: its disk was full.
+    pub ended_because: Option<String>,
 }
 
 /// The curve in work.
@@ -82,6 +98,10 @@ pub struct Current {
     pub seconds_left_low: Option<f64>,
     /// The most, if it goes on getting slower as it does.
     pub seconds_left_high: Option<f64>,
+    /// Whether it may take longer than that.
+    pub seconds_left_at_least: bool,
+    #[serde(skip)]
+    left: Option<Left>,
 }
 
 impl Status {
@@ -103,7 +123,24 @@ impl Status {
         for curve in &record.curves {
             *curves.entry(word(&curve.outcome)).or_default() += 1;
         }
+        let mut all = RunLeft::of(record);
+        for curve in &record.curves {
+            let own: Vec<Sample> = samples.iter().filter(|sample| sample.curve == curve.curve).cloned().collect();
+            all.take(&curve.curve, &own);
+        }
+        let silent_seconds = seen.silent_seconds.filter(|_| state == "running");
+        // What has been waited for in vain is a part of what the next batch takes.
+        let waited = silent_seconds.map(|low| Left { low, high: low, open: true });
+        let longer = |left: Left| waited.map_or(left, |waited| left.plus(waited));
+        let (run_batches, run_batches_planned) = all.batches();
+        let run_left = (run_batches < run_batches_planned).then(|| longer(all.of_run()));
         Self {
+            run_batches,
+            run_batches_planned,
+            run_seconds_left: run_left.map(|left| Some(left).into()),
+            run_left,
+            silent_seconds,
+            ended_because: seen.ended_because.clone(),
             v: SHAPE,
             run_id: record.run_id.clone(),
             directory: directory.display().to_string(),
@@ -114,7 +151,7 @@ impl Status {
             finished_at: record.finished_at.clone(),
             seconds_since_written: seen.seconds_since_written,
             curves,
-            current: current(record, samples),
+            current: current(record, samples, |curve| all.of_curve(curve).map(longer)),
         }
     }
 
@@ -139,6 +176,16 @@ impl Status {
         lines.push(format!("curves   {}", counts.join(", ")));
         if let Some(current) = &self.current {
             lines.extend(current.lines());
+        }
+        if let Some(left) = self.run_left {
+            let batches = format!("{} of {} batches", grouped(self.run_batches), grouped(self.run_batches_planned));
+            lines.push(format!("all      {batches}; left: {}", left::words(left)));
+        }
+        if let Some(silent) = self.silent_seconds {
+            lines.push(format!("silent   the target has acknowledged nothing for {}", human_seconds(silent)));
+        }
+        if let Some(why) = &self.ended_because {
+            lines.push(format!("ended    {why}"));
         }
         lines.into_iter().map(|line| line + "\n").collect()
     }
@@ -170,8 +217,8 @@ impl Current {
             format!("         {}", figures.join(", ")),
         ];
         lines.extend(self.started_at.as_ref().map(|since| format!("         since {since}")));
-        if let (Some(low), Some(high)) = (self.seconds_left_low, self.seconds_left_high) {
-            lines.push(format!("left     {} for this curve", range_words((low, high))));
+        if let Some(left) = self.left.filter(|left| left.high > 0.0 || left.open) {
+            lines.push(format!("left     {} for this curve", left::words(left)));
         }
         lines
     }
@@ -184,14 +231,14 @@ fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn current(record: &RunRecord, samples: &[Sample]) -> Option<Current> {
+fn current(record: &RunRecord, samples: &[Sample], left: impl Fn(&str) -> Option<Left>) -> Option<Current> {
     let is_current = |curve: &CurveRecord| matches!(curve.outcome, Outcome::Running | Outcome::Interrupted);
     let index = record.curves.iter().position(is_current)?;
     let curve = &record.curves[index];
     let own: Vec<Sample> = samples.iter().filter(|sample| sample.curve == curve.curve).cloned().collect();
     let last = own.last();
     let planned = planned_batches(record, index);
-    let left = planned.and_then(|planned| time_left(&own, planned));
+    let left = left(&curve.curve);
     let slowdown = baseline(&own).zip(last).and_then(|(base, last)| Baseline::slowdown(&base, last));
     Some(Current {
         curve: curve.curve.clone(),
@@ -204,8 +251,10 @@ fn current(record: &RunRecord, samples: &[Sample]) -> Option<Current> {
         table_rows: last.map_or(0, |last| last.table_rows),
         inserts_per_sec: last.and_then(|last| last.inserts_per_sec),
         slowdown,
-        seconds_left_low: left.map(|left| left.0),
-        seconds_left_high: left.map(|left| left.1),
+        seconds_left_low: left.map(|left| left.low),
+        seconds_left_high: left.map(|left| left.high),
+        seconds_left_at_least: left.is_some_and(|left| left.open),
+        left,
     })
 }
 
@@ -233,7 +282,7 @@ mod tests {
             state,
             process_id: Some(7),
             resumed_by: Vec::new(),
-            plan: serde_json::json!({"curves": [{}, {"sizes": {"rows": 100, "batch_rows": 10}}]}),
+            plan: serde_json::json!({"curves": [{}, {"sizes": {"rows": 100, "batch_rows": 10, "statement_rows": 1, "commit_rows": 1}}]}),
             environment: Environment { host: Some("there".into()), ..Environment::default() },
             targets: BTreeMap::new(),
             curves: vec![curve("a", Outcome::Completed), curve("b", Outcome::Running)],
@@ -254,7 +303,7 @@ mod tests {
     }
 
     fn status(state: RunState, is_locked: bool, host: &str) -> Status {
-        let seen = Seen { is_locked, host: Some(host.into()), seconds_since_written: Some(3.0) };
+        let seen = Seen { is_locked, host: Some(host.into()), seconds_since_written: Some(3.0), ..Seen::default() };
         Status::of(Path::new("dir"), &run(state), &samples(), &seen)
     }
 

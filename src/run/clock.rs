@@ -1,6 +1,9 @@
 //! The clock of a measurement. Only `run` reads it, so a test can bring its own and a batch takes what the test says.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::pulse::{Disturbances, Moment, Pulse, beat_while_used};
 
 /// Reads the time.
 pub trait Clock: Send + Sync {
@@ -17,18 +20,26 @@ pub trait Clock: Send + Sync {
 
     /// Wall clock, UTC, RFC 3339: a label, never a measure.
     fn wall(&self) -> String;
+
+    /// What happened to this process, and to the wall clock, since the clock was made.
+    fn disturbances(&self) -> Disturbances {
+        Disturbances::default()
+    }
 }
 
 /// The real one.
 #[derive(Debug)]
 pub struct SystemClock {
     origin: Instant,
+    pulse: Arc<Mutex<Pulse>>,
 }
 
 impl SystemClock {
     /// Starts at zero.
     pub fn new() -> Self {
-        Self { origin: Instant::now() }
+        let pulse = Arc::new(Mutex::new(Pulse::default()));
+        beat_while_used(Arc::downgrade(&pulse));
+        Self { origin: Instant::now(), pulse }
     }
 }
 
@@ -53,6 +64,11 @@ impl Clock for SystemClock {
 
     fn wall(&self) -> String {
         wall_now()
+    }
+
+    fn disturbances(&self) -> Disturbances {
+        // A beat of its own: the thread may not have been scheduled yet since the process was woken.
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner).beat(Moment::now())
     }
 }
 

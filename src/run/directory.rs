@@ -117,6 +117,17 @@ impl RunDirectory {
         &self.path
     }
 
+    /// Leaves a file for `status` that says since when nothing was acknowledged. It is no result: a disk that does not take it ends nothing.
+    pub fn tell_silence(&self, silent: std::time::Duration) {
+        let since = jiff::Timestamp::now() - jiff::SignedDuration::try_from(silent).unwrap_or_default();
+        let _ = std::fs::write(self.path.join(store::SILENCE_FILE), since.to_string());
+    }
+
+    /// Something was acknowledged again.
+    pub fn end_silence(&self) {
+        let _ = std::fs::remove_file(self.path.join(store::SILENCE_FILE));
+    }
+
     /// Appends what goes beside a sample, synced. It comes before the sample, so that a recorded batch has its details.
     ///
     /// # Errors

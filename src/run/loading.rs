@@ -15,7 +15,7 @@ use super::probes::{self, Point};
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
-use super::{Clock, Event, Interrupt, Runner, endpoints};
+use super::{Clock, Disturbances, Event, Interrupt, Runner, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -25,6 +25,8 @@ use crate::record::{CurveRecord, Outcome, STATEMENTS_OF_P99, Sample};
 use crate::target::{Failure, FailureKind, Session, Table};
 use crate::units::human_seconds;
 
+/// How long a target may acknowledge nothing before that is reported.
+const SILENCE: Duration = Duration::from_secs(60);
 /// How often the control connection is used so that it stays open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// How often a batch is taken back to its boundary and sent again.
@@ -98,6 +100,7 @@ pub fn load_batches(
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
         let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
+        let (before, lock_before) = (runner.clock.disturbances(), table.lock_waited());
         let mut job =
             Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
         let (measured, again) = match send(runner, &mut job, &mut guard) {
@@ -113,6 +116,8 @@ pub fn load_batches(
         words.extend((batch == 1).then_some("first"));
         words.extend(word.filter(|_| batch == begin));
         words.extend((again > 0).then_some("retried"));
+        words.extend(disturbed(before, runner.clock.disturbances()));
+        words.extend((table.lock_waited() > lock_before).then_some("lock-waited"));
         words.extend(std::mem::take(&mut probed).then_some("after-probe"));
         words.extend(endpoints::word(entry));
         words.extend(sample_notes.iter().map(String::as_str));
@@ -159,6 +164,12 @@ pub fn load_batches(
         }
     }
     Ok(Outcome::Completed.into())
+}
+
+/// The words for what happened to this process while a batch was sent.
+fn disturbed(before: Disturbances, after: Disturbances) -> Vec<&'static str> {
+    let paused = (after.stopped > before.stopped).then_some("paused");
+    paused.into_iter().chain((after.set_back > before.set_back).then_some("clock-back")).collect()
 }
 
 fn probes_run_after(runner: &Runner<'_>, batch: u64, sizes: Sizes) -> bool {
@@ -240,6 +251,8 @@ pub struct Guard<'a> {
     /// The rule that ended what was watched.
     pub firing: Option<Firing>,
     silent: bool,
+    /// When a silence was reported last.
+    told: Option<Duration>,
 }
 
 impl<'a> Guard<'a> {
@@ -268,7 +281,21 @@ impl<'a> Guard<'a> {
             last_progress: (0, now),
             firing: None,
             silent: false,
+            told: None,
         }
+    }
+
+    /// How long nothing has been acknowledged, where that is to be reported now: after a minute, and again whenever it has doubled.
+    fn silence_to_tell(&mut self) -> Option<Duration> {
+        let silent = self.clock.now().saturating_sub(self.last_progress.1);
+        if silent < SILENCE {
+            self.told = None;
+        }
+        if silent < SILENCE.max(self.told.unwrap_or_default() * 2) {
+            return None;
+        }
+        self.told = Some(silent);
+        Some(silent)
     }
 
     /// Decides whether the batch in flight goes on: `spent` is its time so far, `acknowledged` its statements.
@@ -326,6 +353,7 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
         connections: u64::from(job.plan.cell.connections),
     };
     let mut again = 0;
+    let mut retries = 0;
     loop {
         let this = Batch {
             rows: job.rows.clone(),
@@ -338,7 +366,23 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             grace: GRACE,
         };
         let table = &mut *job.table;
-        let measured = batch::load(this, &mut |spent, acknowledged| guard.watch(table, spent, acknowledged));
+        let (reporter, directory) = (&mut *runner.reporter, &runner.directory);
+        let mut told = false;
+        let mut measured = batch::load(this, &mut |spent, acknowledged| {
+            let decision = guard.watch(table, spent, acknowledged);
+            if let Some(silent) = guard.silence_to_tell() {
+                told = true;
+                reporter.report(&Event::Note(&silence_words(silent, guard.rules)));
+                directory.tell_silence(silent);
+            } else if told && guard.told.is_none() {
+                told = false;
+                directory.end_silence();
+            }
+            decision
+        });
+        if told {
+            runner.directory.end_silence();
+        }
         let partial = || {
             let seconds = measured.sending.as_secs_f64();
             Some(PartialBatch { batch: 0, rows: measured.rows, seconds })
@@ -352,13 +396,18 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             let ended = Ended { silent: guard.silent || !job.table.is_alive(), outcome };
             return Err(Unfinished { ended, partial: partial() });
         }
-        let Some(failure) = &measured.failure else { return Ok((measured, again)) };
+        retries += measured.retries;
+        let Some(failure) = &measured.failure else {
+            measured.retries = retries;
+            return Ok((measured, again));
+        };
         let unknown = failure.kind == FailureKind::Lost
             || failure.kind == FailureKind::Retry && !job.table.facts().limits.transactional;
         if !unknown || again >= MAX_ATTEMPTS_AGAIN {
             return Err(Unfinished { ended: ended_by(failure, job.table).into(), partial: partial() });
         }
         again += 1;
+        retries += 1;
         runner.reporter.report(&Event::Note(&format!(
             "{failure}; the batch is taken back to {} rows and sent again ({again} of {MAX_ATTEMPTS_AGAIN})",
             job.boundary.table_rows
@@ -370,6 +419,14 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             },
         )?;
     }
+}
+
+fn silence_words(silent: Duration, rules: &StopRules) -> String {
+    format!(
+        "the target has acknowledged nothing for {}; after {} (--stall-timeout) it is asked whether it is still there",
+        human_seconds(silent.as_secs_f64()),
+        human_seconds(rules.stall_timeout_seconds)
+    )
 }
 
 fn silent(rules: &StopRules) -> Failure {

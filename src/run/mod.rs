@@ -11,10 +11,12 @@ pub mod directory;
 pub mod endpoints;
 pub mod interrupt;
 pub mod journal;
+pub mod last_word;
 pub mod loading;
 pub mod moved;
 pub mod patience;
 pub mod probes;
+pub mod pulse;
 pub mod resume;
 pub mod seconds;
 pub mod stop;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 pub use clock::{Clock, SystemClock};
 pub use directory::RunDirectory;
 pub use interrupt::Interrupt;
+pub use pulse::Disturbances;
 pub use resume::Past;
 
 use crate::error::{Error, exit};
@@ -163,6 +166,7 @@ impl Runner<'_> {
             Some(past) => self.old_record(past),
             None => self.new_record(),
         };
+        last_word::forget(&self.run_id);
         let result = self.run_plan(&mut record);
         // Whatever happened, what was changed is put back before anything else can fail.
         let mut errors = Vec::new();
@@ -180,6 +184,7 @@ impl Runner<'_> {
         let saved = self.directory.save(&record);
         self.reporter.report(&Event::Finished { record: &record });
         if let Err(first) = result.and(saved) {
+            last_word::leave(&self.run_id, &first.to_string());
             return Err(match errors.is_empty() {
                 true => first,
                 false => Error::Unrestored { first: Box::new(first), unrestored: errors.join("\n") },

@@ -12,6 +12,7 @@ pub mod registry;
 pub mod scratch;
 pub mod sessions;
 pub mod sqlite;
+mod sqlite_lock;
 pub mod sqlite_status;
 
 use std::collections::BTreeMap;
@@ -317,6 +318,11 @@ pub trait Table: Send {
     /// What the target said.
     fn server_started_at(&mut self) -> Result<Option<i64>, Failure> {
         Ok(None)
+    }
+
+    /// How long the loading connections have waited so far for a lock that another process holds, where that can be told from other waiting.
+    fn lock_waited(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
     }
 
     /// The sessions over which rows are counted and removed, which a killed rowcliff leaves at work as it does the loading

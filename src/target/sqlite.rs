@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
 use super::engines::Counters;
+use super::sqlite_lock::{self, LockWaits};
 use super::sqlite_status::{self, SharedConnection};
 use super::{
     Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Purpose, Reading, RowSet, Rows,
@@ -174,6 +176,7 @@ struct SqliteTable {
     /// The loading connections, whose figures are read between batches.
     loading: Vec<Weak<Mutex<Connection>>>,
     counters: Counters,
+    lock_waits: LockWaits,
     facts: TableFacts,
 }
 
@@ -245,7 +248,7 @@ impl SqliteTable {
             sample_notes: Vec::new(),
         };
         let counters = cell.engine_entry.counters.clone();
-        Ok(Self { path, pragmas, control, loading: Vec::new(), counters, facts })
+        Ok(Self { path, pragmas, control, loading: Vec::new(), counters, lock_waits: LockWaits::default(), facts })
     }
 }
 
@@ -382,12 +385,17 @@ impl Table for SqliteTable {
     }
 
     fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
-        let conn = open(&self.path, &self.pragmas)?;
+        let mut conn = open(&self.path, &self.pragmas)?;
+        sqlite_lock::wait_and_count(&mut conn).map_err(failure)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
         let conn = Arc::new(Mutex::new(conn));
         self.loading.retain(|conn| conn.strong_count() > 0);
         self.loading.push(Arc::downgrade(&conn));
-        Ok(Box::new(SqliteSession { conn, interrupt, asked: Vec::new() }))
+        Ok(Box::new(SqliteSession { conn, interrupt, asked: Vec::new(), lock_waits: self.lock_waits.clone() }))
+    }
+
+    fn lock_waited(&self) -> Duration {
+        self.lock_waits.so_far()
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
@@ -554,9 +562,28 @@ struct SqliteSession {
     interrupt: Arc<InterruptHandle>,
     /// Statements that are asked, by their number.
     asked: Vec<String>,
+    lock_waits: LockWaits,
 }
 
 impl SqliteSession {
+    fn insert(&self, body: &mut Body) -> Result<Accepted, Failure> {
+        let changes = match body {
+            Body::Text(sql) => self.conn().execute(sql, []).map_err(failure)?,
+            Body::Values { sql, values } => {
+                let conn = self.conn();
+                let mut statement = conn.prepare_cached(sql).map_err(failure)?;
+                for (index, value) in values.iter().enumerate() {
+                    statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
+                }
+                statement.raw_execute().map_err(failure)?
+            }
+            Body::Params { .. } | Body::Bulk { .. } | Body::File { .. } => {
+                return Err(Failure::fatal("this method is for servers of the MySQL family"));
+            }
+        };
+        Ok(Accepted { rows: changes as u64, note: None })
+    }
+
     /// Nobody else holds it while a batch is on its way.
     fn conn(&self) -> MutexGuard<'_, Connection> {
         self.conn.lock().unwrap_or_else(PoisonError::into_inner)
@@ -581,25 +608,11 @@ impl Session for SqliteSession {
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
-        self.conn().execute_batch("BEGIN").map_err(failure)
+        self.lock_waits.around(|| self.conn().execute_batch("BEGIN").map_err(failure))
     }
 
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
-        let changes = match body {
-            Body::Text(sql) => self.conn().execute(sql, []).map_err(failure)?,
-            Body::Values { sql, values } => {
-                let conn = self.conn();
-                let mut statement = conn.prepare_cached(sql).map_err(failure)?;
-                for (index, value) in values.iter().enumerate() {
-                    statement.raw_bind_parameter(index + 1, value).map_err(failure)?;
-                }
-                statement.raw_execute().map_err(failure)?
-            }
-            Body::Params { .. } | Body::Bulk { .. } | Body::File { .. } => {
-                return Err(Failure::fatal("this method is for servers of the MySQL family"));
-            }
-        };
-        Ok(Accepted { rows: changes as u64, note: None })
+        self.lock_waits.around(|| self.insert(body))
     }
 
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
@@ -624,7 +637,7 @@ impl Session for SqliteSession {
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        self.conn().execute_batch("COMMIT").map_err(failure)
+        self.lock_waits.around(|| self.conn().execute_batch("COMMIT").map_err(failure))
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {

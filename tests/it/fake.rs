@@ -240,6 +240,8 @@ fn a_lost_connection_takes_the_batch_back_to_its_boundary() {
     // Its seconds are those of the attempt that succeeded.
     assert_eq!(samples[2].seconds, samples[1].seconds);
     assert!(!samples[2].counts_for_baseline());
+    // The batch that was taken back counts as one.
+    assert_eq!((samples[1].retries, samples[2].retries), (Some(0), Some(1)));
     let seen = result.seen.lock().unwrap();
     assert_eq!((seen.rows, seen.taken_back.as_slice()), (20_000, [500].as_slice()));
     assert!(

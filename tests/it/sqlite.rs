@@ -5,7 +5,7 @@ use std::path::Path;
 use rowcliff::error::exit;
 use rowcliff::record::{Outcome, RunState};
 
-use crate::support::{record, run, samples, stderr, stdout, text};
+use crate::support::{record, rowcliff, run, samples, stderr, stdout, text};
 
 fn finished(home: &Path, words: &[&str]) {
     let output = run(home, words);
@@ -252,4 +252,67 @@ fn a_schema_of_ones_own_is_filled_and_compared() {
     let output = run(home.path(), &["run", "--schema", "none.sql", "--rows", "4k", "--out", "s"]);
     assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
     assert!(text(&output).contains("{table}"), "{}", text(&output));
+}
+
+/// A load of many batches in work, in `home`, with its first batches recorded.
+fn loading(home: &Path) -> std::process::Child {
+    let words =
+        "run --key autoinc --rows 40M --batch-rows 40k --min-free-disk 1M --out r -q --target sqlite:t.db --no-verify";
+    let child = rowcliff(home).args(words.split(' ')).spawn().unwrap();
+    wait_for_batches(home, 3);
+    child
+}
+
+fn wait_for_batches(home: &Path, batches: usize) {
+    let path = home.join("r/batches.csv");
+    let written = || std::fs::read_to_string(&path).map_or(0, |text| text.lines().count().saturating_sub(1));
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while written() < batches {
+        assert!(std::time::Instant::now() < deadline, "no {batches} batches after a minute");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+fn signal(child: &std::process::Child, word: &str) {
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args([word, &id]).status().unwrap().success());
+}
+
+/// Ends a load and gives the batches that have a note, and all of them.
+fn noted(home: &Path, mut child: std::process::Child, word: &str) -> (Vec<rowcliff::record::Sample>, usize) {
+    let before = samples(&home.join("r")).len();
+    wait_for_batches(home, before + 3);
+    signal(&child, "-INT");
+    child.wait().unwrap();
+    let all = samples(&home.join("r"));
+    (all.iter().filter(|sample| sample.has_note(word)).cloned().collect(), all.len())
+}
+
+#[test]
+fn a_rowcliff_that_was_stopped_marks_the_batch() {
+    let home = tempfile::tempdir().unwrap();
+    let child = loading(home.path());
+    signal(&child, "-STOP");
+    std::thread::sleep(std::time::Duration::from_millis(3000));
+    signal(&child, "-CONT");
+    let (paused, all) = noted(home.path(), child, "paused");
+    // It stood still in one batch, or between two.
+    assert!(paused.len() <= 1 && all > 5, "{paused:?}");
+    assert!(paused.iter().all(|sample| !sample.counts_for_baseline()));
+    let gap = |sample: &rowcliff::record::Sample| sample.gap_seconds.unwrap_or(0.0) > 2.0;
+    let between = samples(&home.path().join("r")).iter().any(gap);
+    assert!(paused.len() == 1 || between, "nothing tells of the three seconds");
+}
+
+#[test]
+fn a_lock_of_another_process_that_is_waited_for_marks_the_batch() {
+    let home = tempfile::tempdir().unwrap();
+    let child = loading(home.path());
+    let other = open(&home.path().join("t.db"));
+    other.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    other.execute_batch("ROLLBACK").unwrap();
+    let (waited, all) = noted(home.path(), child, "lock-waited");
+    assert!(!waited.is_empty() && waited.len() < all, "{} of {all}", waited.len());
 }

@@ -138,3 +138,19 @@ fn a_control_batch_or_another_repeat_tells_size_from_time() {
     };
     assert_eq!(not_told_apart(Some(&record), false), None);
 }
+
+#[test]
+fn the_time_that_a_probe_of_the_run_took_is_no_pause() {
+    let mut curve = curve();
+    let mut at = jiff::Timestamp::UNIX_EPOCH;
+    for sample in &mut curve.samples {
+        // Twelve seconds before batch 9 that its encoding does not explain.
+        at += jiff::SignedDuration::from_secs(if sample.batch == 9 { 12 } else { 0 });
+        sample.started_at = at.to_string();
+        at += jiff::SignedDuration::from_secs_f64(sample.seconds);
+    }
+    let pauses = |curve: &Curve| found(curve, None, None).iter().filter(|found| found.0 == "pause").count();
+    assert_eq!(pauses(&curve), 1);
+    curve.samples[8].notes = "after-probe".into();
+    assert_eq!(pauses(&curve), 0);
+}
