@@ -267,6 +267,15 @@ pub(super) fn batch_sizes(cells: &[Cell<'_>]) -> BTreeSet<u64> {
     curves.flat_map(|curve| &curve.samples).map(|sample| sample.rows).collect()
 }
 
+/// The figure of a batch that a kind of picture draws; of a latency the median, where no batch has a 99th percentile.
+pub(super) fn figure_of(kind: PictureKind, known: &[BatchFigures], per_batch: bool) -> impl Fn(&BatchFigures) -> f64 {
+    let median = kind == PictureKind::Latency && !has_p99(known);
+    move |batch| match batch.p50_us.filter(|_| median) {
+        Some(micros) => micros / 1000.0,
+        None => kind.figure(batch, per_batch),
+    }
+}
+
 /// Whether the batches have statements enough for a 99th percentile.
 fn has_p99(known: &[BatchFigures]) -> bool {
     known.iter().any(|batch| batch.p99_us.is_some())
@@ -292,8 +301,7 @@ impl Drawing<'_> {
         marks.retain(|mark| mark.x.is_finite());
         let points = match self.kind {
             PictureKind::InsideBatches => self.inside(cell, known),
-            PictureKind::Latency if !has_p99(known) => self.latency(known, |batch| batch.p50_us),
-            _ => self.points(known, |batch| self.kind.figure(batch, self.per_batch)),
+            _ => self.points(known, figure_of(self.kind, known, self.per_batch)),
         };
         let (points, raw) = match self.options.smooth {
             Some(window) => {

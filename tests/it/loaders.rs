@@ -177,6 +177,14 @@ fn files_of_spreadsheets_are_read() {
         );
     }
     assert!(plain("rows_total\tseconds\n1000000\t1,234\n2000000\t1,235\n").is_err(), "in two ways");
+    // Sizes in thousands and millions, by the name of their column.
+    for (name, size) in [("rows_total (k)", 1000), ("rows (millions)", 1_000_000), ("rows in table [M]", 1_000_000)] {
+        let read = of(&format!("{name},seconds\n1,5.0\n2,5.1\n3,5.3\n"), &said(name, "seconds", None)).unwrap();
+        assert_eq!(
+            read.samples.iter().map(|one| (one.table_rows, one.rows)).collect::<Vec<_>>(),
+            [1, 2, 3].map(|at| (at * size, size))
+        );
+    }
     // Not every speed is one of rows.
     assert_eq!(
         curves(&plain("rows_total,rows/s,MB/s,reads/s,krows/s\n1000,5,6,7,8\n2000,5,6,7,8\n").unwrap()),

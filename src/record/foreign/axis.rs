@@ -42,7 +42,7 @@ pub fn of(
         return Ok(Axis::Other(owned()));
     }
     let rows = Axis::Rows { name: owned(), before: meaning.is_before };
-    if is_known || !moves_by_one(&numbers) {
+    if is_known || meaning.scale > 1.0 || !moves_by_one(&numbers) {
         return Ok(rows);
     }
     match rows_per_batch {

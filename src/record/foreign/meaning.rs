@@ -3,7 +3,7 @@
 use super::Unit;
 
 /// What a name says. What it does not say is `None` or `false`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Meaning {
     /// What the figures are.
     pub unit: Option<Unit>,
@@ -19,6 +19,8 @@ pub struct Meaning {
     pub is_time_of_day: bool,
     /// A setting, not a size: `rows_per_commit`, `threads`.
     pub is_setting: bool,
+    /// What one stands for in a column of sizes: 1,000 in `rows (k)`, a million in `rows (millions)`.
+    pub scale: f64,
     names_rows: bool,
     names_size: bool,
     names_batches: bool,
@@ -64,7 +66,14 @@ impl Meaning {
             is_setting: !is_rate
                 && (per.is_some()
                     || has(&["thread", "threads", "client", "clients", "connections", "commit", "statement"])),
-            names_rows: has(&["row", "rows", "records", "inserts", "inserted"]),
+            scale: match () {
+                () if per.is_some() => 1.0,
+                () if has(&["k", "thousand", "thousands", "krows"]) => 1e3,
+                () if has(&["m", "mio", "million", "millions", "mrows"]) => 1e6,
+                () if has(&["billion", "billions"]) => 1e9,
+                () => 1.0,
+            },
+            names_rows: has(&["row", "rows", "records", "inserts", "inserted", "krows", "mrows"]),
             names_size: has(&["total", "table", "before", "after", "inserted", "tot", "loaded"]),
             names_batches: matches!(
                 whole.as_str(),

@@ -379,6 +379,11 @@ impl Reading<'_> {
             }
             _ => Axis::Lines,
         };
+        // `rows (millions)` counts rows as well as `rows` does.
+        let scale = match (&axis, x) {
+            (Axis::Rows { .. }, Some(x)) => Meaning::of(&self.table.header[x]).scale,
+            _ => 1.0,
+        };
         let request = Request {
             file: self.file,
             curve: group.map_or_else(
@@ -395,7 +400,10 @@ impl Reading<'_> {
             offered: self.offered.to_vec(),
         };
         let points = lines.iter().map(|&at| {
-            let x = x_column.map(|column| column.cells[at].clone());
+            let x = x_column.map(|column| match &column.cells[at] {
+                Cell::Number(size) => Cell::Number(size * scale),
+                other => other.clone(),
+            });
             (self.table.lines[at].number, x, y_column.cells[at].clone())
         });
         series::samples(&request, points.collect())

@@ -7,7 +7,7 @@ use crate::render::figures::{BatchFigures, figures};
 use crate::render::input::Input;
 use crate::render::names::{Named, short_names};
 use crate::render::palette::looks;
-use crate::render::pictures::{PictureKind, batch_sizes, marks, vertical};
+use crate::render::pictures::{PictureKind, batch_sizes, figure_of, marks, vertical};
 use crate::render::probes;
 
 /// A line of more batches than this keeps the cheapest and the dearest of each stretch.
@@ -27,7 +27,9 @@ pub fn kinds(input: &Input) -> Vec<(PictureKind, String)> {
         PictureKind::BytesPerRow,
     ]
     .into_iter()
-    .filter(|kind| known.iter().flatten().any(|batch| kind.figure(batch, sizes.len() == 1).is_finite()))
+    .filter(|&kind| {
+        known.iter().any(|known| known.iter().map(figure_of(kind, known, sizes.len() == 1)).any(f64::is_finite))
+    })
     .map(|kind| (kind, vertical(kind, &sizes).1))
     .collect()
 }
@@ -79,7 +81,8 @@ pub fn json(input: &Input) -> String {
             curve["bytes"] = list(&|batch| number(batch.table_bytes)).into();
             curve["time"] = list(&|batch| number(Some(batch.elapsed_seconds))).into();
             for &kind in &kinds {
-                curve[id(kind)] = list(&|batch| number(Some(kind.figure(batch, per_batch)))).into();
+                let figure = figure_of(kind, &all, per_batch);
+                curve[id(kind)] = list(&|batch| number(Some(figure(batch)))).into();
             }
             curve["marks"] = signs(cell, input);
             curve
@@ -151,6 +154,17 @@ mod tests {
             })
             .collect();
         Input { curves: group(&[RunSamples { run: "r".into(), samples }]).curves, ..Input::default() }
+    }
+
+    #[test]
+    fn of_few_statements_the_median_is_the_latency() {
+        let mut input = input(3);
+        for sample in &mut input.curves[0].samples {
+            (sample.statements, sample.p50_us, sample.p99_us) = (Some(10), Some(1500), Some(9000));
+        }
+        assert!(kinds(&input).iter().any(|(kind, _)| *kind == PictureKind::Latency));
+        let found: Value = serde_json::from_str(&json(&input)).unwrap();
+        assert_eq!(found["curves"][0]["latency"], json!([1.5, 1.5, 1.5]));
     }
 
     #[test]
