@@ -11,6 +11,11 @@
 #[path = "../tests/it/support/families.rs"]
 mod families;
 
+#[path = "../tests/it/support/combs.rs"]
+mod combs;
+#[path = "cliffs_tables/rhythms.rs"]
+mod rhythms;
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -42,6 +47,7 @@ fn main() {
         std::hint::black_box(read(&known.samples, CLIFF_FACTOR));
     });
     println!("20 curves of 1000 batches are judged in {:.3} s", start.elapsed().as_secs_f64());
+    rhythms::print(runs);
 }
 
 fn cell(family: Family, count: usize, level: f64, noise: families::Noise, runs: usize) -> String {

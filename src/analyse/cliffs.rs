@@ -19,6 +19,7 @@ use super::reading::{Cliff, Confidence, Place, Reading};
 use super::rhythm::rhythm;
 use super::shape::Shape;
 use super::spikes::spikes;
+use super::two_levels::two_levels;
 use super::{Baseline, baseline, median};
 use crate::record::Sample;
 use crate::units::human_rows;
@@ -55,7 +56,7 @@ pub fn read(samples: &[Sample], cliff_factor: f64) -> Reading {
     let left_out = samples.len() - places.len();
     let rest = rhythm.as_ref().map_or_else(|| places.clone(), |rhythm| rhythm.without(&places));
     let judged = judge(&rest, left_out, factor.baseline_seconds_per_million, cliff_factor);
-    judged.with(factor, rhythm)
+    judged.with(factor, rhythm, two_levels(&rest))
 }
 
 /// The batches that take part, ordered by table size.

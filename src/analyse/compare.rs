@@ -84,6 +84,8 @@ pub struct SideFigures {
     pub repeats: usize,
     /// Rows per second over the last common sizes.
     pub end_rows_per_second: Option<f64>,
+    /// How many times slower the curves are at their end than their baseline, each over all of its own sizes.
+    pub slowdown: Option<f64>,
     /// Median of the batches' 99th percentiles of statement latency, microseconds.
     pub p99_us: Option<f64>,
     /// Bytes of data and indexes for each row at the last common size.
@@ -177,6 +179,7 @@ pub fn figures(curves: &[&Curve], (from_rows, to_rows): (u64, u64), onset: Onset
     SideFigures {
         repeats: curves.len(),
         end_rows_per_second: of_curves(&end),
+        slowdown: median(&curves.iter().filter_map(|curve| curve.factor().value).collect::<Vec<_>>()),
         p99_us: of_curves(&p99),
         table_bytes_per_row: of_curves(&table_bytes),
         written_bytes_per_row: of_curves(&written),

@@ -24,6 +24,7 @@ pub mod shape;
 pub mod spikes;
 pub mod standing;
 pub mod time_left;
+pub mod two_levels;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
 pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};

@@ -3,6 +3,7 @@
 use super::factor::Factor;
 use super::rhythm::Rhythm;
 use super::shape::Shape;
+use super::two_levels::TwoLevels;
 
 /// A point of a curve that takes part in the reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,9 +111,19 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The same with the factor of the curve and its rhythm, which are found before the shape is.
-    pub fn with(self, factor: Factor, rhythm: Option<Rhythm>) -> Self {
+    /// The same with the factor of the curve and its rhythm, which are found before the shape is, and with its two levels: a curve that
+    /// goes to and fro between them is neither flat nor recovered, and does not rise by and by as the teeth of a saw do.
+    pub fn with(self, factor: Factor, rhythm: Option<Rhythm>, levels: Option<TwoLevels>) -> Self {
+        let hides_levels = matches!(self.shape, Shape::Flat | Shape::Spike | Shape::Recovered | Shape::Sawtooth);
+        let levels = levels.filter(|_| hides_levels);
+        let shape = if levels.is_some() { Shape::TwoLevels } else { self.shape };
+        // Spikes, a way back and a scatter without an order are what the levels looked like to who did not see them.
+        let spikes = if levels.is_some() { Vec::new() } else { self.spikes };
+        let remarks = levels.map_or(self.remarks, |levels| vec![levels.sentence()]);
         Self {
+            shape,
+            spikes,
+            remarks,
             baseline_seconds_per_million: factor.baseline_seconds_per_million,
             end_seconds_per_million: factor.end_seconds_per_million,
             factor,

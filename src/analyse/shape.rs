@@ -18,12 +18,14 @@ pub enum Shape {
     /// See [`Shape::definition`].
     Recovered,
     /// See [`Shape::definition`].
+    TwoLevels,
+    /// See [`Shape::definition`].
     TooShort,
 }
 
 impl Shape {
     /// Every shape.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Flat,
         Self::Gradual,
         Self::Bend,
@@ -31,6 +33,7 @@ impl Shape {
         Self::Sawtooth,
         Self::Spike,
         Self::Recovered,
+        Self::TwoLevels,
         Self::TooShort,
     ];
 
@@ -44,6 +47,7 @@ impl Shape {
             Self::Sawtooth => "sawtooth",
             Self::Spike => "spike",
             Self::Recovered => "recovered",
+            Self::TwoLevels => "two levels",
             Self::TooShort => "too short to judge",
         }
     }
@@ -62,6 +66,9 @@ impl Shape {
                 "single batches cost at least 1.5 times their neighbours on both sides, and the rest is flat"
             }
             Self::Recovered => "the cost went up for three batches or more and came back to its level for good",
+            Self::TwoLevels => {
+                "the batches cost one of two amounts, 1.3 times apart or more, and come to each again and again"
+            }
             Self::TooShort => {
                 "there are fewer than 12 batches to judge by, and no lasting fall to a third of the speed among them"
             }

@@ -89,8 +89,8 @@ pub fn summary(input: &Input) -> String {
     if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
         out.push_str(&paragraph(
             "first/s: rows per second while the table was small (the best median of three batches in a row among the \
-             first ten); last/s: median of the last three batches; slowdown: first/s divided by last/s; load time: sum of \
-             the timed batches.",
+             first ten); last/s: median of the last three batches; slowdown: first/s divided by last/s (where every k-th batch \
+             is slow, both are means over whole periods); load time: sum of the timed batches.",
             "",
         ));
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::left::{self, LeftLine, RunLeft};
 use super::names::record_names;
 use super::show::outcome_word;
-use crate::analyse::{Baseline, Left, baseline};
+use crate::analyse::{Factor, Left};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_rate, human_seconds};
 
@@ -92,7 +92,7 @@ pub struct Current {
     pub table_rows: u64,
     /// Speed of the last batch.
     pub inserts_per_sec: Option<f64>,
-    /// Its seconds as a multiple of the baseline's.
+    /// How many times slower the last three batches are than the baseline; see [`Factor`].
     pub slowdown: Option<f64>,
     /// The least that the curve will still take.
     pub seconds_left_low: Option<f64>,
@@ -211,7 +211,7 @@ impl Current {
         let mut figures =
             vec![format!("batch {}{planned}", grouped(self.batches)), format!("{} rows", grouped(self.table_rows))];
         figures.extend(self.inserts_per_sec.map(|rate| format!("{} rows/s", human_rate(rate))));
-        figures.extend(self.slowdown.map(|slowdown| format!("{slowdown:.2} times the baseline")));
+        figures.extend(self.slowdown.map(|slowdown| format!("{slowdown:.2} times the cost of its baseline")));
         let mut lines = vec![
             format!("curve    {} of {}: {}", self.number, self.of, self.short_name),
             format!("         {}", figures.join(", ")),
@@ -239,7 +239,6 @@ fn current(record: &RunRecord, samples: &[Sample], left: impl Fn(&str) -> Option
     let last = own.last();
     let planned = planned_batches(record, index);
     let left = left(&curve.curve);
-    let slowdown = baseline(&own).zip(last).and_then(|(base, last)| Baseline::slowdown(&base, last));
     Some(Current {
         curve: curve.curve.clone(),
         short_name: record_names(&record.curves).into_iter().nth(index).unwrap_or_default(),
@@ -250,7 +249,7 @@ fn current(record: &RunRecord, samples: &[Sample], left: impl Fn(&str) -> Option
         batches_planned: planned,
         table_rows: last.map_or(0, |last| last.table_rows),
         inserts_per_sec: last.and_then(|last| last.inserts_per_sec),
-        slowdown,
+        slowdown: Factor::of(&own).value,
         seconds_left_low: left.map(|left| left.low),
         seconds_left_high: left.map(|left| left.high),
         seconds_left_at_least: left.is_some_and(|left| left.open),

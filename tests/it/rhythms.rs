@@ -117,3 +117,16 @@ fn a_short_curve_fails_a_strict_run_that_asks_for_its_factor() {
     let again = run(home.path(), &["resume", "a", "--fail-on-slowdown", "3"]);
     assert!(text(&again).contains("not judged by --fail-on-slowdown 3"), "{}", text(&again));
 }
+
+#[test]
+fn two_levels_in_no_order_are_called_that() {
+    let slow = [2, 3, 7, 12, 13, 14, 20, 22, 27, 31, 32, 38];
+    let costs: Vec<f64> = (1..=40_u32)
+        .map(|batch| (if slow.contains(&batch) { 1.6 } else { 1.0 }) * (1.0 + f64::from(batch * 7919 % 13) / 200.0))
+        .collect();
+    let home = tempfile::tempdir().unwrap();
+    let csv = file(home.path(), &costs);
+    let words = text(&run(home.path(), &["cliffs", csv.to_str().unwrap()])).replace("\n    ", " ").to_lowercase();
+    assert!(words.contains("two levels, in no order: 12 of 40 batches cost 1.6 times the others"), "{words}");
+    assert!(!words.contains("flat") && !words.contains("recovered"), "{words}");
+}

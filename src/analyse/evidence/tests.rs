@@ -154,3 +154,29 @@ fn the_time_that_a_probe_of_the_run_took_is_no_pause() {
     curve.samples[8].notes = "after-probe".into();
     assert_eq!(pauses(&curve), 0);
 }
+
+#[test]
+fn what_moved_with_the_slow_batches_of_a_rhythm_is_named() {
+    let mut curve = curve();
+    for sample in &mut curve.samples {
+        let is_slow = sample.batch % 3 == 0;
+        sample.seconds = if is_slow { 0.7 } else { 0.4 };
+        sample.written_bytes = Some(if is_slow { 40_000_000 } else { 10_000_000 });
+    }
+    let reading = cliffs::read(&curve.samples, 1.5);
+    let rhythm = reading.rhythm.as_ref().unwrap();
+    let counted = Counted::from([
+        counter("checkpoints", |batch| if batch % 3 == 0 { 900.0 } else { 1.0 }),
+        counter("other", |_| 500.0),
+    ]);
+    let found = of_rhythm(&curve, None, Some(&counted), rhythm);
+    let words: Vec<(&str, Option<f64>, Option<f64>)> =
+        found.iter().map(|found| (found.what, found.before, found.after)).collect();
+    assert_eq!(
+        words,
+        [("written-bytes-per-row", Some(100.0), Some(400.0)), ("counter", Some(0.000_01), Some(0.009))],
+        "{found:?}"
+    );
+    assert!(found[1].sentence.starts_with("checkpoints per row"), "{found:?}");
+    assert_eq!(of_rhythm(&curve, None, None, rhythm).len(), 1);
+}

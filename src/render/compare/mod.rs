@@ -257,6 +257,7 @@ fn side_by_side(rates: [f64; 2], base: &SideFigures, new: &SideFigures, onsets: 
     let rate = |rate: f64| human_rate(rate);
     row("rows/s, median", rates.map(Some), &rate);
     row("rows/s, last common sizes", [base.end_rows_per_second, new.end_rows_per_second], &rate);
+    row("slowdown, end of its curve", [base.slowdown, new.slowdown], &|slowdown| format!("{slowdown:.2}x"));
     row("statement latency p99", [base.p99_us, new.p99_us], &|us| human_seconds(us / 1e6));
     row("table bytes per row", [base.table_bytes_per_row, new.table_bytes_per_row], &|bytes| {
         human_bytes(bytes.round() as u64)
