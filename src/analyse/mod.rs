@@ -34,7 +34,7 @@ pub use reading::{Cliff, Confidence, Reading, Spike};
 pub use rhythm::Rhythm;
 pub use shape::Shape;
 pub use standing::Standing;
-pub use time_left::{Left, left, time_left};
+pub use time_left::{Left, as_before, left, time_left};
 
 /// The median; the mean of the two in the middle when their number is even. `None` of nothing.
 ///

@@ -1,10 +1,18 @@
 //! How long a curve will still take, from the batches it has.
 
-use super::forecast::Model;
+use super::forecast::{LEAST_BATCHES, Model, NoForecast};
+use super::resample::quantile;
 use crate::record::Sample;
 
-/// Batches whose mean counts as the speed of now.
-const RECENT_BATCHES: usize = 3;
+/// Fewer batches tell nothing of those to come. As many in a row that are slower than all recent ones before them are a new level.
+const LEVEL_BATCHES: usize = 3;
+/// Batches that tell the speed of now, and by how much it scatters.
+const RECENT_BATCHES: usize = 10;
+/// Which of the recent batches, by their cost, those to come are at least and at most like.
+const CHEAP: f64 = 0.1;
+const DEAR: f64 = 0.9;
+/// A curve that has more than this many times its batches before it may still go anywhere, while there are too few to forecast it.
+const FAR: u64 = 2;
 /// Batches whose gaps tell the next ones.
 const GAP_BATCHES: usize = 20;
 
@@ -32,14 +40,51 @@ pub fn left(samples: &[Sample], batches: u64, probes: u64) -> Option<Left> {
     let todo = batches.saturating_sub(samples.last()?.batch);
     let loading = match time_left(samples, batches) {
         _ if todo == 0 => Left::default(),
-        Some((low, high)) => Left { low, high, open: high > low && Model::of(samples, None).is_err() },
+        Some((low, high)) => Left { low, high, open: is_open(samples, todo) },
         None => {
             // One or two batches: what they took is known, and not where it goes.
-            let low = samples.iter().map(wall).sum::<f64>() / samples.len() as f64 * todo as f64;
+            let low = samples.iter().map(wall).fold(f64::MAX, f64::min) * todo as f64;
             Left { low, high: low, open: true }
         }
     };
     Some(loading.plus(probing(samples, probes)))
+}
+
+/// Whether nothing shows where the cost goes: it is not forecast, and it grows, or most of the curve is still to come.
+fn is_open(samples: &[Sample], todo: u64) -> bool {
+    match Model::of(samples, None) {
+        Ok(_) => false,
+        Err(NoForecast::TooFew { .. }) if samples.len() < LEAST_BATCHES && todo > FAR * samples.len() as u64 => true,
+        Err(_) => growth(samples) > 0.0,
+    }
+}
+
+/// By how much a batch costs more than the one before it, from the first to the second half; 0 where that is within the scatter.
+fn growth(samples: &[Sample]) -> f64 {
+    let half = samples.len() / 2;
+    let (first, second) = (walls(&samples[..half]), walls(&samples[half..]));
+    let middles = quantile(&first, 0.5).zip(quantile(&second, 0.5));
+    let is_beyond_scatter = quantile(&first, 0.75).zip(middles).is_some_and(|(upper, (_, middle))| middle > upper);
+    let grown = middles.filter(|_| is_beyond_scatter).map_or(0.0, |(first, second)| second - first);
+    grown / half.max(1) as f64
+}
+
+/// What the cheaper and what the dearer ones of the last batches take. Of batches that are all slower than those before them the
+/// cheapest counts: the level they were on is left.
+fn recent(samples: &[Sample]) -> Option<(f64, f64)> {
+    let last = &samples[samples.len().saturating_sub(RECENT_BATCHES)..];
+    let (before, newest) = last.split_at(last.len().saturating_sub(LEVEL_BATCHES));
+    let (all, before, newest) = (walls(last), walls(before), walls(newest));
+    let is_new_level = last.len() == RECENT_BATCHES && before.last() < newest.first();
+    let low = if is_new_level { newest.first().copied() } else { quantile(&all, CHEAP) };
+    low.zip(quantile(if is_new_level { &newest } else { &all }, DEAR))
+}
+
+/// What batches take, in order of it.
+fn walls(samples: &[Sample]) -> Vec<f64> {
+    let mut walls: Vec<f64> = samples.iter().map(wall).collect();
+    walls.sort_by(f64::total_cmp);
+    walls
 }
 
 /// What further probes will take: as long as those before them.
@@ -67,27 +112,57 @@ fn wall(sample: &Sample) -> f64 {
 
 /// The seconds that the batches to come of a curve of `batches` batches will take, as a range. Gaps are in it, probes are not.
 ///
-/// It is what [`Model`] forecasts of them, where that does not refuse; else it goes from the speed of the last batches
-/// to, where the curve is getting slower, the speed it would have if it went on getting slower at the pace of its second
-/// half. It is never less than the last batches imply. `None` while there are too few samples, or nothing is left.
+/// It is what [`Model`] forecasts of them, where that does not refuse; else it goes from what the cheaper ones of the last batches
+/// take to what the dearer ones do, and on, where the curve is getting slower beyond its scatter, to what it would take if it went on
+/// getting slower at the pace of its second half. It is never less than the last batches imply. `None` while there are too few samples, or
+/// nothing is left.
 pub fn time_left(samples: &[Sample], batches: u64) -> Option<(f64, f64)> {
     let left = batches.checked_sub(samples.last()?.batch)?;
-    if left == 0 || samples.len() < RECENT_BATCHES {
+    if left == 0 || samples.len() < LEVEL_BATCHES {
         return None;
     }
-    let mean = |part: &[Sample]| part.iter().map(wall).sum::<f64>() / part.len() as f64;
-    let least = mean(&samples[samples.len() - RECENT_BATCHES..]) * left as f64;
+    let (cheap, dear) = recent(samples)?;
+    let least = cheap * left as f64;
     if let Ok(model) = Model::of(samples, None) {
-        let usual = samples.iter().rev().filter(|sample| !sample.has_note("after-probe"));
-        let gaps = usual.take(GAP_BATCHES).filter_map(|sample| sample.gap_seconds).collect::<Vec<_>>();
-        let gaps = super::median(&gaps).unwrap_or(0.0) * left as f64;
+        let gaps = usual_gap(samples) * left as f64;
         let (low, high) = model.seconds_of_next(left);
-        return Some(((low + gaps).max(least), (high + gaps).max(least)));
+        let (low, high) = (low + gaps, high + gaps);
+        // Where the last batches are dearer than what is forecast, they may stay so.
+        let most = if least > low { dear * left as f64 } else { high };
+        return Some((low.max(least), high.max(most)));
     }
-    let half = samples.len() / 2;
-    let (first, second) = (mean(&samples[..half.max(1)]), mean(&samples[half..]));
-    let per_batch = ((second - first) / half.max(1) as f64).max(0.0);
-    Some((least, least + per_batch * (left as f64) * (left as f64 + 1.0) / 2.0))
+    let grown = growth(samples) * (left as f64) * (left as f64 + 1.0) / 2.0;
+    Some((least, dear * left as f64 + grown))
+}
+
+/// The gap before a batch, as it usually is without a probe in it.
+fn usual_gap(samples: &[Sample]) -> f64 {
+    let usual = samples.iter().rev().filter(|sample| !sample.has_note("after-probe"));
+    let gaps: Vec<f64> = usual.take(GAP_BATCHES).filter_map(|sample| sample.gap_seconds).collect();
+    super::median(&gaps).unwrap_or(0.0)
+}
+
+/// What loading a table up to `rows` rows takes if it goes as an earlier curve went, as a range: what was measured up to there, and
+/// what [`Model`] forecasts beyond. Gaps are in it, probes are not.
+///
+/// # Errors
+/// The earlier curve is shorter, and its batches cannot be forecast.
+pub fn as_before(earlier: &[Sample], rows: u64) -> Result<(f64, f64), NoForecast> {
+    let Some(last) = earlier.last() else { return Err(NoForecast::TooFew { batches: 0 }) };
+    // Of a batch that goes beyond, the share up to there.
+    let share = |sample: &Sample| {
+        let begin = sample.table_rows.saturating_sub(sample.rows);
+        (rows.saturating_sub(begin) as f64 / sample.rows.max(1) as f64).min(1.0)
+    };
+    let measured: f64 = earlier.iter().map(|sample| wall(sample) * share(sample)).sum();
+    if last.table_rows >= rows {
+        return Ok((measured, measured));
+    }
+    let model = Model::of(earlier, None)?;
+    let more = (rows - last.table_rows).div_ceil(last.rows.max(1));
+    let (low, high) = model.seconds_of_next(more);
+    let gaps = usual_gap(earlier) * more as f64;
+    Ok((measured + low + gaps, measured + high + gaps))
 }
 
 #[cfg(test)]
@@ -103,7 +178,7 @@ mod tests {
     fn an_even_curve_has_one_answer_and_a_slowing_one_a_range() {
         assert_eq!(time_left(&samples(&[2.0; 4]), 10), Some((12.0, 12.0)));
         // The second half is 2 s a batch slower than the first, two batches on: one second a batch.
-        assert_eq!(time_left(&samples(&[1.0, 1.0, 3.0, 3.0]), 6), Some((7.0 / 3.0 * 2.0, 7.0 / 3.0 * 2.0 + 3.0)));
+        assert_eq!(time_left(&samples(&[1.0, 1.0, 3.0, 3.0]), 6), Some((2.0, 6.0 + 3.0)));
     }
 
     #[test]
@@ -163,5 +238,57 @@ mod tests {
         probed[2].notes = "after-probe".into();
         probed[2].gap_seconds = Some(30.0);
         assert_eq!(left(&probed, 10, 3), Some(Left { low: 102.0, high: 102.0, open: false }));
+    }
+
+    /// Flat, with a scatter of half of it and more in some batches: the same for each seed.
+    fn noisy(count: u64, seed: u64) -> Vec<f64> {
+        let draw = |n: u64| crate::key::mix::finalise(seed.wrapping_mul(1000) + n) as f64 / u64::MAX as f64;
+        (0..count).map(|n| 1.0 + draw(n) + if draw(n + 500) > 0.9 { 2.0 } else { 0.0 }).collect()
+    }
+
+    #[test]
+    fn the_low_end_holds_for_a_noisy_flat_curve_and_the_range_is_as_wide_as_its_scatter() {
+        let (mut held, mut within, mut said) = (0, 0, 0);
+        for seed in 1..=40 {
+            let all = noisy(60, seed);
+            for seen in [6, 12, 19, 30] {
+                let truth: f64 = all[seen..].iter().sum();
+                let found = left(&samples(&all[..seen]), 60, 0).unwrap();
+                held += usize::from(found.low <= truth);
+                within += usize::from(found.low <= truth && truth <= found.high);
+                said += 1;
+                // A forecast knows more than the scatter of ten batches.
+                assert!(seen >= 20 || found.open || found.high > found.low * 1.1, "{seed} {seen}: {found:?}");
+            }
+        }
+        assert!(held * 100 >= said * 97, "{held} of {said}");
+        assert!(within * 100 >= said * 85, "{within} of {said}");
+    }
+
+    #[test]
+    fn most_of_a_curve_to_come_leaves_it_open() {
+        assert!(left(&samples(&[2.0; 4]), 40, 0).unwrap().open);
+        assert!(!left(&samples(&[2.0; 15]), 40, 0).unwrap().open);
+    }
+
+    #[test]
+    fn an_earlier_curve_tells_up_to_its_end_and_a_forecast_beyond() {
+        let numbered = |count| {
+            (1..=count).map(|batch| Sample {
+                batch,
+                rows: 1000,
+                table_rows: batch * 1000,
+                seconds: 2.0,
+                gap_seconds: Some(0.5),
+                ..Sample::default()
+            })
+        };
+        let earlier: Vec<Sample> = numbered(30).collect();
+        assert_eq!(as_before(&earlier, 20_000), Ok((50.0, 50.0)));
+        assert_eq!(as_before(&earlier, 20_500), Ok((51.25, 51.25)));
+        let (low, high) = as_before(&earlier, 60_000).unwrap();
+        assert!(low < 150.0 && 150.0 < high && high < 160.0, "{low} {high}");
+        assert_eq!(as_before(&earlier[..5], 60_000), Err(NoForecast::TooFew { batches: 5 }));
+        assert_eq!(as_before(&[], 60_000), Err(NoForecast::TooFew { batches: 0 }));
     }
 }

@@ -111,6 +111,11 @@ pub struct CheckArgs {
     #[arg(long)]
     pub print_plan: bool,
 
+    /// Forecast how long each curve will take from the curve of the same target, engine, key, flush, settings, method and
+    /// connections in an earlier run
+    #[arg(long, value_name = "RUN_DIR", conflicts_with = "print_plan")]
+    pub like: Option<PathBuf>,
+
     /// What would be run.
     #[command(flatten)]
     pub run: RunArgs,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Output;
+use super::expected::{self, Like};
 use crate::cli::{CheckArgs, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
@@ -22,7 +23,7 @@ use crate::units::{grouped, human_bytes, human_rows};
 /// # Errors
 /// Wrong usage, or no target can be reached.
 pub fn run(args: &CheckArgs) -> Result<Output, Error> {
-    if args.print_plan { print_plan(&args.run) } else { check(&args.run) }
+    if args.print_plan { print_plan(&args.run) } else { check(&args.run, args.like.as_deref()) }
 }
 
 /// The plan file that repeats the command line, of a plan that makes sense.
@@ -35,7 +36,9 @@ fn print_plan(args: &RunArgs) -> Result<Output, Error> {
     Ok(Output { stdout: printed.toml, stderr: printed.notes, exit: exit::OK })
 }
 
-fn check(args: &RunArgs) -> Result<Output, Error> {
+fn check(args: &RunArgs, like: Option<&Path>) -> Result<Output, Error> {
+    // Before anything is connected to: a wrong path is found at once.
+    let like = like.map(Like::read).transpose()?;
     let resolved = plan::of_args(args)?;
     if let Some(nothing) = super::run::nothing_to_do(&resolved.plan) {
         return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
@@ -53,8 +56,32 @@ fn check(args: &RunArgs) -> Result<Output, Error> {
     };
     let mut targets = registry::open(&opening)?;
     let mut stdout = String::new();
+    let unreachable = describe(plan, &mut targets, &mut stdout)?;
+    let records: Vec<CurveRecord> = plan.curves.iter().map(new_curve_record).collect();
+    let names = record_names(&records);
+    let mut judged = Judged::default();
+    for ((curve, record), name) in plan.curves.iter().zip(&records).zip(&names) {
+        let verdict = match &unreachable[curve.cell.target] {
+            Some(error) => Verdict::Prevented { why: error.to_string() },
+            None => verdict(curve, &mut targets)?,
+        };
+        judged.take((curve, record, name), verdict);
+    }
+    stdout.push_str(&judged.text());
+    let runnable: Vec<&CurvePlan> = judged.runnable.iter().map(|(curve, ..)| *curve).collect();
+    stdout.push_str(&totals(plan, &runnable, &here));
+    stdout.extend(expected::lines(like.as_ref(), &plan.stop, &judged.runnable).into_iter().map(|line| line + "\n"));
+    for target in &mut targets {
+        target.finish()?;
+    }
+    let exit = if runnable.is_empty() { exit::FAILED } else { exit::OK };
+    Ok(Output { stdout, stderr: resolved.notes, exit })
+}
+
+/// Asks every target what it is, and gives why one cannot be reached, in their order. An error when none can.
+fn describe(plan: &Plan, targets: &mut [Box<dyn Target>], stdout: &mut String) -> Result<Vec<Option<Error>>, Error> {
     let mut unreachable = Vec::new();
-    for (spec, target) in plan.targets.iter().zip(&mut targets) {
+    for (spec, target) in plan.targets.iter().zip(targets) {
         match target.describe() {
             Ok(facts) => {
                 stdout.push_str(&format!("target {}: {} {}\n", spec.label, facts.flavour, facts.version));
@@ -71,52 +98,53 @@ fn check(args: &RunArgs) -> Result<Output, Error> {
     {
         return Err(error);
     }
-    let records: Vec<CurveRecord> = plan.curves.iter().map(new_curve_record).collect();
-    let names = record_names(&records);
-    let mut runnable = Vec::new();
-    let mut skipped: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut table = Table::new(&[
-        ("curve", Align::Left),
-        ("batches", Align::Right),
-        ("rows", Align::Right),
-        ("statement", Align::Right),
-        ("commit", Align::Right),
-        ("about", Align::Right),
-    ]);
-    let mut remarks = Vec::new();
-    for (curve, name) in plan.curves.iter().zip(&names) {
-        let verdict = match &unreachable[curve.cell.target] {
-            Some(error) => Verdict::Prevented { why: error.to_string() },
-            None => verdict(curve, &mut targets)?,
-        };
+    Ok(unreachable)
+}
+
+/// The curves of a plan by whether they can run.
+#[derive(Default)]
+struct Judged<'a> {
+    runnable: Vec<(&'a CurvePlan, &'a CurveRecord, &'a str)>,
+    /// Names by the reason.
+    skipped: Vec<(String, Vec<&'a str>)>,
+    remarks: Vec<String>,
+}
+
+impl<'a> Judged<'a> {
+    fn take(&mut self, (curve, record, name): (&'a CurvePlan, &'a CurveRecord, &'a str), verdict: Verdict) {
         match verdict {
             Verdict::Runs { notes } => {
-                runnable.push(curve);
-                table.row(row(name, curve));
-                remarks.extend(notes.into_iter().map(|note| format!("{name}: {note}\n")));
+                self.runnable.push((curve, record, name));
+                self.remarks.extend(notes.into_iter().map(|note| format!("{name}: {note}\n")));
             }
             Verdict::Unable { why } | Verdict::Prevented { why } => {
-                match skipped.iter_mut().find(|(other, _)| *other == why) {
+                match self.skipped.iter_mut().find(|(other, _)| *other == why) {
                     Some((_, names)) => names.push(name),
-                    None => skipped.push((why, vec![name])),
+                    None => self.skipped.push((why, vec![name])),
                 }
             }
         }
     }
-    if !runnable.is_empty() {
-        stdout.push('\n');
-        stdout.push_str(&table.render());
+
+    fn text(&self) -> String {
+        let mut table = Table::new(&[
+            ("curve", Align::Left),
+            ("batches", Align::Right),
+            ("rows", Align::Right),
+            ("statement", Align::Right),
+            ("commit", Align::Right),
+            ("about", Align::Right),
+        ]);
+        for (curve, _, name) in &self.runnable {
+            table.row(row(name, curve));
+        }
+        let mut text = if self.runnable.is_empty() { String::new() } else { format!("\n{}", table.render()) };
+        text.extend(self.remarks.iter().map(String::as_str));
+        for (why, names) in &self.skipped {
+            text.push_str(&format!("skipped: {}: {why}\n", names.join(", ")));
+        }
+        text
     }
-    stdout.extend(remarks);
-    for (why, names) in skipped {
-        stdout.push_str(&format!("skipped: {}: {why}\n", names.join(", ")));
-    }
-    stdout.push_str(&totals(plan, &runnable, &here));
-    for target in &mut targets {
-        target.finish()?;
-    }
-    let exit = if runnable.is_empty() { exit::FAILED } else { exit::OK };
-    Ok(Output { stdout, stderr: resolved.notes, exit })
 }
 
 fn verdict(curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {

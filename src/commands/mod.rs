@@ -5,6 +5,7 @@ pub mod clean;
 pub mod cliffs;
 pub mod compare;
 pub mod engines;
+pub mod expected;
 pub mod forecast;
 pub mod plot;
 pub mod published;

@@ -1,6 +1,7 @@
 //! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
 //!
 //! - [`cliffs`]: what is read from curves, in words, in tables and as JSON; [`counted`]: the counters of a run.
+//! - [`closing`]: the closing work of curves.
 //! - [`compare`]: two runs side by side.
 //! - [`forecast`]: what batches will cost at a size that was not reached.
 //! - [`input`]: the runs to show, read from their directories.
@@ -20,6 +21,7 @@
 
 pub mod cache;
 pub mod cliffs;
+pub mod closing;
 pub mod columns;
 pub mod compare;
 pub mod counted;

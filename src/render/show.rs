@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::cliffs;
+use super::closing::{self, Closing};
 use super::columns::{self, Moved, Row, UNKNOWN, factor};
 use super::input::{Input, LoadedRun};
 use super::names::{Named, short_names};
@@ -46,7 +47,9 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
                 true => table,
                 false => cliffs::drawn_into(&table, &read(&curve.samples, CLIFF_FACTOR)),
             };
-            parts.push(format!("{}{between}{table}", heading(name, curve)));
+            let closing = Closing::of(input, curve).filter(|_| options.wide && !options.markdown);
+            let closing = closing.map_or_else(String::new, |closing| format!("{}\n", closing.sentence()));
+            parts.push(format!("{}{between}{table}{closing}", heading(name, curve)));
         }
     }
     if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
@@ -94,6 +97,7 @@ pub fn summary(input: &Input) -> String {
             "",
         ));
     }
+    out.extend(closing::sentence(input).map(|line| paragraph(&line, "")));
     let reasons: String = input
         .curves
         .iter()

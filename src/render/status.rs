@@ -66,7 +66,7 @@ pub struct Status {
     run_left: Option<Left>,
     /// How long the target has acknowledged nothing, where that is a minute and more.
     pub silent_seconds: Option<f64>,
-    /// Why the run ended, where its own directory could not tell: its disk was full.
+    /// The error that ended the run, as the state directory of the user tells it: its own directory may have been full.
     pub ended_because: Option<String>,
 }
 
@@ -116,6 +116,8 @@ impl Status {
             RunState::Finished => "finished",
             RunState::Interrupted => "interrupted",
             RunState::Failed => "failed",
+            // Its own directory could not take the end of it any more.
+            RunState::Running if seen.ended_because.is_some() => "failed",
             RunState::Running if elsewhere => "unknown",
             RunState::Running => "died",
         };
@@ -140,7 +142,7 @@ impl Status {
             run_seconds_left: run_left.map(|left| Some(left).into()),
             run_left,
             silent_seconds,
-            ended_because: seen.ended_because.clone(),
+            ended_because: seen.ended_because.clone().filter(|_| state == "failed"),
             v: SHAPE,
             run_id: record.run_id.clone(),
             directory: directory.display().to_string(),
@@ -314,6 +316,21 @@ mod tests {
         assert_eq!(status(RunState::Finished, false, "here").state, "finished");
         // A finished run that is being gone on with.
         assert_eq!(status(RunState::Failed, true, "there").state, "running");
+    }
+
+    #[test]
+    fn a_run_whose_directory_could_not_take_its_end_did_not_end_without_a_word() {
+        let why = Some("batches.csv: No space left on device".to_owned());
+        let of = |is_locked| {
+            let seen = Seen { is_locked, host: Some("there".into()), ended_because: why.clone(), ..Seen::default() };
+            Status::of(Path::new("dir"), &run(RunState::Running), &samples(), &seen)
+        };
+        assert_eq!((of(false).state, &of(false).ended_because), ("failed", &why));
+        assert!(
+            of(false).text().contains("ended    batches.csv: No space left") && !of(false).text().contains("killed")
+        );
+        // It is being gone on with.
+        assert_eq!((of(true).state, of(true).ended_because), ("running", None));
     }
 
     #[test]

@@ -89,6 +89,8 @@ impl RunDirectory {
         let journal_path = path.join(journal::JOURNAL_FILE);
         let journal = Journal::open(path).map_err(|error| Error::file(&journal_path, error, CHECK))?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // A process that was killed in a silence left it.
+        let _ = std::fs::remove_file(path.join(store::SILENCE_FILE));
         Ok(Self { path, batches, journal, counters: None, seconds: None, probes: None, _lock: lock })
     }
 
@@ -216,6 +218,18 @@ fn append_to<T: Serialize>(file: &mut Option<CsvAppender>, path: PathBuf, lines:
 mod tests {
     use super::*;
     use crate::record::SecondLine;
+
+    #[test]
+    fn a_silence_that_a_killed_process_left_behind_is_over_when_the_run_goes_on() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("r");
+        let directory = RunDirectory::create(&path).unwrap();
+        directory.tell_silence(std::time::Duration::from_secs(90));
+        drop(directory);
+        assert!(path.join(store::SILENCE_FILE).exists());
+        let _directory = RunDirectory::reopen(&path).unwrap();
+        assert!(!path.join(store::SILENCE_FILE).exists());
+    }
 
     #[test]
     fn details_of_a_batch_that_is_loaded_again_stand_once() {

@@ -1,4 +1,5 @@
-//! What a run that could not write into its own directory any more has to say of its end. It stands in the state directory of the user.
+//! Why a run ended that an error ended. It stands in the state directory of the user: the error may be that the run's own directory takes
+//! nothing more.
 
 use std::path::PathBuf;
 
@@ -10,8 +11,8 @@ fn file(run_id: &str) -> Option<PathBuf> {
     Some(state_directory().filter(|_| harmless)?.join(format!("ended-{run_id}.txt")))
 }
 
-/// Leaves a reason. A run that has ended cannot be helped by an error about that.
-pub fn leave(run_id: &str, why: &str) {
+/// Leaves the reason, for every error that ends a run. A run that has ended cannot be helped by an error about that.
+pub fn leave_why_it_failed(run_id: &str, why: &str) {
     use std::os::unix::fs::DirBuilderExt;
     let Some(path) = file(run_id) else { return };
     if let Some(directory) = path.parent() {

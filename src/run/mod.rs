@@ -184,7 +184,7 @@ impl Runner<'_> {
         let saved = self.directory.save(&record);
         self.reporter.report(&Event::Finished { record: &record });
         if let Err(first) = result.and(saved) {
-            last_word::leave(&self.run_id, &first.to_string());
+            last_word::leave_why_it_failed(&self.run_id, &first.to_string());
             return Err(match errors.is_empty() {
                 true => first,
                 false => Error::Unrestored { first: Box::new(first), unrestored: errors.join("\n") },

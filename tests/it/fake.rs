@@ -321,3 +321,28 @@ fn the_batch_in_flight_is_judged_and_is_in_no_curve() {
     assert!(partial.rows < 1000 && partial.seconds > 30.0, "{partial:?}");
     assert_eq!(samples(directory.path()).len(), 2);
 }
+
+#[test]
+fn a_minute_without_an_acknowledgement_is_said_and_left_for_status_until_there_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let fake = FakeRun::default();
+    let clock = Arc::clone(&fake.clock);
+    let told = directory.path().join("silent-since");
+    let waited = Arc::new(AtomicU64::new(0));
+    let (path, seconds) = (told.clone(), Arc::clone(&waited));
+    let behaviour: Arc<Behaviour> = Arc::new(move |before, rows| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while before == 5500 && !path.exists() && std::time::Instant::now() < deadline {
+            clock.advance(Duration::from_secs(1));
+            seconds.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        (Duration::from_millis(1), Ok(rows))
+    });
+    let result = fake.run(directory.path(), &["autoinc"], behaviour);
+    assert_eq!(result.summary.unwrap().exit_code(), exit::OK);
+    assert!(waited.load(Ordering::SeqCst) >= 60, "said too soon");
+    assert!(!told.exists());
+    let notes: Vec<&String> = result.events.iter().filter(|event| event.contains("acknowledged nothing")).collect();
+    assert_eq!(notes.len(), 1, "{:?}", result.events);
+}

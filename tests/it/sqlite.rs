@@ -316,3 +316,73 @@ fn a_lock_of_another_process_that_is_waited_for_marks_the_batch() {
     let (waited, all) = noted(home.path(), child, "lock-waited");
     assert!(!waited.is_empty() && waited.len() < all, "{} of {all}", waited.len());
 }
+
+#[test]
+fn check_forecasts_a_plan_from_an_earlier_run_or_says_what_bounds_it() {
+    let home = tempfile::tempdir().unwrap();
+    let sizes = ["--rows", "30k", "--batch-rows", "1k", "--key"];
+    finished(home.path(), &[&["run", "--out", "r"], &sizes[..], &["autoinc,uuid4"]].concat());
+    let check = |words: &[&str]| stdout(&run(home.path(), &[&["check"], words].concat()));
+    let keys = "autoinc,uuid4,uuid7";
+    let same = check(&[&sizes[..], &[keys, "--like", "r"]].concat());
+    assert!(same.contains("time to load, as in r:\n"), "{same}");
+    let measured = same.lines().filter(|line| line.contains("about") && line.contains("as measured up to 30k rows"));
+    assert_eq!(measured.count(), 2, "{same}");
+    let none = same.lines().find(|line| line.starts_with("  uuid7")).unwrap();
+    assert!(none.contains("unknown") && none.contains("r has no batch of such a curve"), "{same}");
+    assert!(same.lines().any(|line| line.starts_with("  all 3: at least")), "{same}");
+    // Five batches are not enough to forecast what comes after them.
+    finished(home.path(), &["run", "--rows", "5k", "--batch-rows", "1k", "--key", "autoinc", "--out", "short"]);
+    let short = check(&["--rows", "30k", "--batch-rows", "1k", "--key", "autoinc", "--like", "short"]);
+    assert!(
+        short.contains("autoinc: unknown: it had 5k rows then") || short.contains("cannot be forecast (5 batches"),
+        "{short}"
+    );
+
+    let bounded = check(&[&sizes[..], &[keys, "--max-duration", "1h"]].concat());
+    assert!(bounded.contains("at most 3h00m (--max-duration 1h00m x 3 curves)"), "{bounded}");
+    let unknown = check(&[&sizes[..], &[keys]].concat());
+    assert!(unknown.contains("cannot be known") && unknown.contains("--like RUN_DIR"), "{unknown}");
+    let wrong = run(home.path(), &[&["check"], &sizes[..], &[keys, "--like", "nowhere"]].concat());
+    assert!(!wrong.status.success() && stderr(&wrong).contains("nowhere"), "{}", text(&wrong));
+}
+
+/// A file system of its own, taken away again.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// None where mounting is not permitted.
+    fn mount(path: std::path::PathBuf, size: &str) -> Option<Self> {
+        std::fs::create_dir(&path).unwrap();
+        let option = format!("size={size}");
+        let words = ["-t", "tmpfs", "-o", &option, "tmpfs"];
+        let output = std::process::Command::new("mount").args(words).arg(&path).output().ok()?;
+        output.status.success().then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_run_whose_own_disk_was_full_says_so_in_status() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(home.path().join("small"), "300k") else {
+        eprintln!("SKIPPED: a file system cannot be mounted here");
+        return;
+    };
+    let words = "run --key autoinc --rows 100k --batch-rows 10 --min-free-disk 1 --no-verify --target sqlite:t.db --out small/r -q";
+    let output = run(home.path(), &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+    let status = run(home.path(), &["status", "small/r"]);
+    let said = stdout(&status);
+    assert!(said.contains("failed") && said.contains("No space left on device"), "{}", text(&status));
+    assert!(!said.contains("without a word") && !said.contains("killed"), "{said}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&run(home.path(), &["status", "small/r", "--json"]))).unwrap();
+    assert_eq!(json["state"], "failed");
+    drop(disk);
+}

@@ -12,6 +12,7 @@ pub mod still;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::closing;
 use super::columns::factor;
 use super::input::{Input, LoadedRun};
 use super::pictures::PictureKind;
@@ -252,7 +253,11 @@ fn curve_table(out: &mut String, input: &Input) {
         let outcome = input.outcome_of(curve).map_or("-", outcome_word);
         let _ = writeln!(out, "<td>{outcome}</td></tr>");
     }
-    out.push_str("</tbody>\n</table>\n</div>\n</section>\n");
+    out.push_str("</tbody>\n</table>\n</div>\n");
+    if let Some(closing) = closing::sentence(input) {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escaped(&closing));
+    }
+    out.push_str("</section>\n");
 }
 
 /// A part that was made elsewhere: its sentences, its pictures, its table.
@@ -621,6 +626,15 @@ mod tests {
         assert!(html.contains("no &lt;plugin&gt;") && !html.contains("<script"));
         assert!(html.contains("Nothing was measured."));
         assert!(report(&Input::default(), &ReportOptions::default()).contains("Nothing was measured."));
+    }
+
+    #[test]
+    fn closing_work_stands_below_the_table() {
+        let mut input = input("innodb", 20);
+        assert!(!report(&input, &ReportOptions::default()).contains("closing work"));
+        input.runs[0].record.as_mut().unwrap().curves[0].closing_seconds = Some(97.0);
+        let html = report(&input, &ReportOptions::default());
+        assert!(html.contains("1m37s (50%)</p>\n</section>"), "{html}");
     }
 
     #[test]

@@ -310,6 +310,7 @@ pub struct FakeRun {
     pub client_work: Duration,
     pub trial_keeps: bool,
     pub lost: u64,
+    pub clock: Arc<FakeClock>,
 }
 
 impl Default for FakeRun {
@@ -326,6 +327,7 @@ impl Default for FakeRun {
             client_work: Duration::ZERO,
             trial_keeps: true,
             lost: 0,
+            clock: Arc::default(),
         }
     }
 }
@@ -340,7 +342,7 @@ pub struct FakeResult {
 impl FakeRun {
     /// Runs one cell for each key of `keys` into `directory`.
     pub fn run(self, directory: &Path, keys: &[&str], behaviour: Arc<Behaviour>) -> FakeResult {
-        let clock = Arc::new(FakeClock::default());
+        let clock = self.clock;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let (engine, engine_entry) = EngineTable::built_in().resolve("innodb");
         let mut curves = Vec::new();
