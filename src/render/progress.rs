@@ -135,8 +135,8 @@ impl Bars {
         let run = bars.add(ProgressBar::new(0));
         let curve = bars.add(ProgressBar::new(0));
         // The widest part gives way on a narrow terminal: a line that wraps is not erased when the bars are drawn anew.
-        run.set_style(style("run   {bar:10} {pos}/{len} batches  {elapsed_precise}  {wide_msg}"));
-        curve.set_style(style("curve {bar:10} {pos}/{len}  {wide_msg}"));
+        run.set_style(style("run   {pos}/{len} {elapsed}  {wide_msg}"));
+        curve.set_style(style("curve {pos}/{len}  {wide_msg}"));
         // A long batch must not look like a hang.
         run.enable_steady_tick(Duration::from_millis(500));
         Self { names: Names::default(), bars, run, curve, left: RunLeft::default() }
@@ -147,7 +147,8 @@ impl Bars {
         let (done, all) = self.left.batches();
         self.run.set_length(all);
         self.run.set_position(done);
-        self.run.set_message(format!("left: {}", left::words(self.left.of_run())));
+        // What is cut off on a narrow terminal stands last.
+        self.run.set_message(format!("left {}  {}", left::words(self.left.of_run()), drawn_bar(done, all)));
     }
 
     fn print(&self, text: &str) {
@@ -183,7 +184,9 @@ impl Reporter for Bars {
                 self.show_run();
                 self.curve.set_length(*batches);
                 self.curve.set_position(sample.batch);
-                self.curve.set_message(bar_words(self.names.of_full(&sample.curve), sample, samples));
+                let left = self.left.of_curve(&sample.curve).map_or_else(String::new, curve_left);
+                let words = bar_words(self.names.of_full(&sample.curve), sample, samples);
+                self.curve.set_message(format!("{left}{words}  {}", drawn_bar(sample.batch, *batches)));
             }
             Event::Probe { line } => self.print(&probe_line_words(line)),
             Event::CurveEnded { curve } => {
@@ -197,6 +200,17 @@ impl Reporter for Bars {
             }
         }
     }
+}
+
+/// What a curve will still take, in front of what gives way.
+fn curve_left(left: Left) -> String {
+    if left.high > 0.0 || left.open { format!("left {}  ", left::words(left)) } else { String::new() }
+}
+
+/// Ten places, filled as far as the work is done.
+fn drawn_bar(done: u64, all: u64) -> String {
+    let filled = (done.min(all) * 10 / all.max(1)) as usize;
+    format!("{}{}", "█".repeat(filled), "░".repeat(10 - filled))
 }
 
 fn is_skipped(curve: &CurveRecord) -> bool {
@@ -321,6 +335,17 @@ fn ended_line(name: &str, curve: &CurveRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bar_is_filled_as_far_as_the_work_is_done() {
+        assert_eq!(drawn_bar(0, 0), "░░░░░░░░░░");
+        assert_eq!(drawn_bar(7, 20), "███░░░░░░░");
+        assert_eq!(drawn_bar(30, 20), "██████████");
+        let left = Left { low: 12.0, high: 40.0, open: false };
+        // At 40 columns the time left stands whole before what is cut off.
+        assert!("curve 12/100  ".len() + curve_left(left).len() <= 40, "{}", curve_left(left));
+        assert_eq!(curve_left(Left::default()), "");
+    }
 
     #[test]
     fn an_iteration_of_a_probe_is_one_plain_line() {
