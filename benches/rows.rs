@@ -30,6 +30,7 @@ fn source(key: &str, index_order: IndexOrder) -> RowSource {
         rows: 34_000_000_000,
         table: TableKind::Own,
         dialect: Dialect::Mysql,
+        edition: rowcliff::rows::EDITION,
     };
     let columns = default_columns(options.dialect, key, Variant::Standard);
     match RowSource::new(&columns, &options) {

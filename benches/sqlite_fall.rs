@@ -54,6 +54,7 @@ fn measure(path: &Path, key: Key, cache_kib: i64) {
         rows: BATCH * BATCHES,
         table: TableKind::Own,
         dialect: Dialect::Sqlite,
+        edition: rowcliff::rows::EDITION,
     };
     let source = RowSource::new(&default_columns(Dialect::Sqlite, key, Variant::Standard), &options).unwrap();
     let prefix = format!("INSERT OR ROLLBACK INTO t ({}) VALUES ", source.insert_columns().join(","));

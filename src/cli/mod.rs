@@ -24,6 +24,7 @@ use probe::ProbeArgs;
 use reading::CliffsArgs;
 use reckon::{CompareArgs, ForecastArgs};
 
+use crate::rows::wish::{self, Wish};
 use crate::units;
 
 /// A bulk-insert scaling profiler: loads a table in equal batches, times every batch, and shows what a batch costs
@@ -219,9 +220,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "1", allow_negative_numbers = true)]
     pub repeat: u32,
 
-    /// Whether the secondary index is filled in ascending or in random order
-    #[arg(long, value_name = "ORDER", value_enum, default_value_t = IndexOrder::Ascending)]
-    pub index_order: IndexOrder,
+    /// In which order the values of secondary indexes come. In a table of your own random, in the tables of rowcliff ascending, which shows
+    /// the key alone
+    #[arg(long, value_name = "ORDER", value_enum)]
+    pub index_order: Option<IndexOrder>,
+
+    /// What a column holds: distinct:N values, zipf:S (some of them more often than others), null:SHARE, ascending, random, length:N..M, as in
+    /// status=distinct:5,zipf:1.1. It comes before --index-order. Repeatable
+    #[arg(long, value_name = "COLUMN=WORD,...", value_parser = wish::parse)]
+    pub fill: Vec<(String, Wish)>,
 
     /// Seed of all row values: the same seed gives the same rows
     #[arg(long, value_name = "N", default_value_t = 1)]

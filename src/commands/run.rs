@@ -253,7 +253,9 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
             let place = place.map_or_else(String::new, |data| format!(", in {data}"));
             lines.push(format!("table {table} of {} is kept, with {rows} recorded rows{place}", curve.curve));
         }
-        let is_open = |curve: &&CurveRecord| matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. });
+        let is_open = |curve: &&CurveRecord| {
+            matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. }) && !curve.breaks_constraint
+        };
         if record.state == RunState::Interrupted || kept.iter().any(is_open) {
             lines.push(format!("go on with: rowcliff resume {}", directory.display()));
         }

@@ -256,6 +256,7 @@ fn words_of(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         };
     }
     let values = match value {
+        DeValue::Table(columns) if name == "fill" => columns_to_fill(columns)?,
         DeValue::Array(_) if !is_list(option) => return Err("takes one value, not a list".into()),
         DeValue::Array(list) if list.is_empty() => return Err("the list is empty; leave the key out".into()),
         DeValue::Array(list) => list.iter().map(|value| scalar(value.get_ref())).collect::<Result<Vec<_>, _>>()?,
@@ -265,6 +266,19 @@ fn words_of(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         return Err("a plan file holds no password; use --password-file, ROWCLIFF_PASSWORD or an option file".into());
     }
     Ok(values.iter().map(|value| format!("--{name}={value}")).collect())
+}
+
+/// The table of columns and what is to be in them, as the command line says it.
+fn columns_to_fill(columns: &DeTable<'_>) -> Result<Vec<String>, String> {
+    let of_column = |value: &DeValue<'_>| match value {
+        DeValue::Array(list) => {
+            list.iter().map(|value| scalar(value.get_ref())).collect::<Result<Vec<_>, _>>().map(|words| words.join(","))
+        }
+        single => scalar(single),
+    };
+    let mut entries: Vec<_> = columns.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.into_iter().map(|(key, value)| Ok(format!("{}={}", key.get_ref(), of_column(value.get_ref())?))).collect()
 }
 
 fn scalar(value: &DeValue<'_>) -> Result<String, String> {

@@ -11,7 +11,7 @@ use crate::cli;
 use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
-use crate::rows::IndexOrder;
+use crate::rows::{EDITION, IndexOrder, Wishes};
 use crate::run::stop::StopRules;
 use crate::schema::{self, Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
@@ -89,10 +89,9 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         curves,
         seed: args.seed,
         uuid_rate: args.uuid_rate,
-        index_order: match args.index_order {
-            cli::IndexOrder::Ascending => IndexOrder::Ascending,
-            cli::IndexOrder::Random => IndexOrder::Random,
-        },
+        index_order: index_order(args, schema_file.as_ref()),
+        fill: wishes(args)?,
+        edition: EDITION,
         schema: schema_file,
         payload_bytes: args.payload_bytes,
         verify_rows: (!args.no_verify).then_some(args.verify_rows),
@@ -117,6 +116,27 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
         shard: None,
     };
     Ok(Resolved { plan, secrets, protection: login.protection, notes })
+}
+
+/// The order of indexed values: in a table of the user's own nothing ascends by itself, so that its secondary indexes cost what they cost.
+fn index_order(args: &cli::RunArgs, schema: Option<&SchemaFile>) -> IndexOrder {
+    match args.index_order {
+        Some(cli::IndexOrder::Ascending) => IndexOrder::Ascending,
+        Some(cli::IndexOrder::Random) => IndexOrder::Random,
+        None if schema.is_some_and(|schema| !schema.is_named()) => IndexOrder::Random,
+        None => IndexOrder::Ascending,
+    }
+}
+
+fn wishes(args: &cli::RunArgs) -> Result<Wishes, Error> {
+    let mut wishes = Wishes::new();
+    for (column, wish) in &args.fill {
+        if wishes.insert(column.clone(), *wish).is_some() {
+            let next = format!("say all of it at once, as in --fill {column}=distinct:1000,null:0.1");
+            return Err(Error::usage("--fill", format!("the column {column} is filled twice"), next));
+        }
+    }
+    Ok(wishes)
 }
 
 fn stop_rules(args: &cli::StopArgs) -> StopRules {

@@ -30,7 +30,7 @@ use crate::cli::RunArgs;
 use crate::error::Error;
 use crate::key::Key;
 use crate::load::Method;
-use crate::rows::{IndexOrder, TableKind};
+use crate::rows::{IndexOrder, TableKind, Wishes};
 use crate::run::stop::StopRules;
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::reading::CounterChoice;
@@ -48,6 +48,12 @@ pub struct Plan {
     pub uuid_rate: u64,
     /// In which order the secondary index is filled.
     pub index_order: IndexOrder,
+    /// What is to be in some of the columns.
+    #[serde(default, skip_serializing_if = "Wishes::is_empty")]
+    pub fill: Wishes,
+    /// The rules by which the values are chosen: a run goes on under those that it was begun with.
+    #[serde(default)]
+    pub edition: u32,
     /// Another table than rowcliff's two.
     pub schema: Option<SchemaFile>,
     /// Length of text values in the user's own table.

@@ -85,6 +85,9 @@ fn value(option: &Arg, values: &[String]) -> String {
     if is_switch(option) {
         return if values.iter().any(|value| value == "false") { "false" } else { "true" }.into();
     }
+    if name_of(option) == "fill" {
+        return inline_table(values);
+    }
     let all_numbers = values.iter().all(|value| is_plain_number(value));
     let written = |value: &String| match all_numbers {
         true => value.clone(),
@@ -95,6 +98,17 @@ fn value(option: &Arg, values: &[String]) -> String {
         true => format!("[{}]", words.join(", ")),
         false => words.join(", "),
     }
+}
+
+/// Columns and what is to be in them, as a table in one line: behind a table with a heading no other key could stand.
+fn inline_table(values: &[String]) -> String {
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let pairs: Vec<String> = values
+        .iter()
+        .filter_map(|value| value.rsplit_once('='))
+        .map(|(column, words)| format!("{} = {}", quoted(column), quoted(words)))
+        .collect();
+    format!("{{ {} }}", pairs.join(", "))
 }
 
 /// Whether a number comes back from TOML as it was typed.

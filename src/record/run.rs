@@ -229,6 +229,9 @@ pub struct CurveRecord {
     /// Probes that were asked for and cannot be run here, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probes_left_out: BTreeMap<String, String>,
+    /// Whether it ended at a row that breaks what the table asks of it: going on would end there again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breaks_constraint: bool,
     /// Where it was gone on with after something had ended it.
     #[serde(default)]
     pub resumptions: Vec<Resumption>,

@@ -39,6 +39,12 @@ pub fn same_value(data_type: &ColumnType, expected: &Value, got: &Value) -> bool
         },
         ColumnType::Inet4 => equal_some(parsed::<Ipv4Addr>(expected), parsed(got)),
         ColumnType::Inet6 => equal_some(parsed::<Ipv6Addr>(expected), parsed(got)),
+        ColumnType::Enum { members } if integer(expected).is_some() => {
+            equal_some(integer(expected), integer(got)) || is_member(members, expected, got)
+        }
+        ColumnType::Set { members } if integer(expected).is_some() => {
+            equal_some(integer(expected), integer(got)) || are_members(members, expected, got)
+        }
         ColumnType::Char
         | ColumnType::Varchar
         | ColumnType::Text
@@ -47,8 +53,34 @@ pub fn same_value(data_type: &ColumnType, expected: &Value, got: &Value) -> bool
         | ColumnType::Blob
         | ColumnType::Enum { .. }
         | ColumnType::Set { .. }
+        | ColumnType::Point { .. }
         | ColumnType::Other => same_bytes(expected, got),
     }
+}
+
+/// A member as a session that speaks latin1 reads it: what that has no character for is a question mark.
+fn as_latin1(member: &str) -> Vec<u8> {
+    member.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
+}
+
+/// Whether bytes are what was expected; a question mark stands for any.
+fn reads_as(expected: &[u8], got: &[u8]) -> bool {
+    expected.len() == got.len() && expected.iter().zip(got).all(|(expected, got)| *expected == b'?' || expected == got)
+}
+
+/// Whether the text that was read is the member of a number.
+fn is_member(members: &[String], number: &Value, got: &Value) -> bool {
+    let place = integer(number).and_then(|number| usize::try_from(number - 1).ok());
+    let member = place.and_then(|place| members.get(place));
+    member.zip(bytes_of(got)).is_some_and(|(member, got)| reads_as(&as_latin1(member), got))
+}
+
+/// Whether the text that was read has the members of these bits.
+fn are_members(members: &[String], bits: &Value, got: &Value) -> bool {
+    let Some(bits) = integer(bits) else { return false };
+    let chosen = members.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+    let text: Vec<Vec<u8>> = chosen.map(|(_, member)| as_latin1(member)).collect();
+    bytes_of(got).is_some_and(|got| reads_as(&text.join(&b','), got))
 }
 
 /// Equal, and both known.

@@ -2,6 +2,8 @@
 
 /// Days from 1970-01-01 to 2000-01-01.
 pub const DAY_2000: i64 = 10_957;
+/// Days from 1970-01-01 to 2012-01-01.
+pub const DAY_2012: i64 = 15_340;
 /// Days from 1970-01-01 to 2025-01-01.
 pub const DAY_2025: i64 = 20_089;
 /// Days from 1970-01-01 to 1000-01-01.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::key::mix::{Bijection, Stream};
+use crate::key::mix::Stream;
 use crate::key::{Storage, UuidSource, hex};
 
 use super::date::{DAY_SECONDS, push_date, push_padded, push_time};
+use super::picker::Picker;
 use super::value::ValueSink;
 
 /// Of each eight rows about one has NULL in a column that allows it.
@@ -35,52 +36,6 @@ pub(super) const TEXT_DIGITS_MAX: u64 = 13;
 /// The numbers that `digits` digits of unique text can tell apart, less one.
 pub(super) fn text_last(digits: u64) -> u64 {
     (DIGITS.len() as u64).pow(digits.min(TEXT_DIGITS_MAX) as u32) - 1
-}
-
-/// Chooses a number from 0 to a last one for a row.
-#[derive(Debug, Clone)]
-pub(super) enum Picker {
-    /// The row index itself, divided by `divisor` and modulo `last` + 1.
-    Sequence { divisor: u64, last: u64 },
-    /// The same, shuffled.
-    Shuffled { divisor: u64, bijection: Bijection },
-    /// Any number; rows may share it.
-    Random { stream: Stream, last: u64 },
-}
-
-impl Picker {
-    #[inline]
-    fn pick(&self, row: u64) -> u64 {
-        match self {
-            Self::Sequence { divisor: 1, last } if row <= *last => row,
-            Self::Sequence { divisor, last } => modulo(row / divisor, *last),
-            Self::Shuffled { divisor: 1, bijection } => bijection.apply(row),
-            Self::Shuffled { divisor, bijection } => bijection.apply(modulo(row / divisor, bijection.last())),
-            Self::Random { stream, last } => stream.up_to(row, *last),
-        }
-    }
-
-    /// Whether `rows` rows get different numbers.
-    pub(super) fn is_distinct(&self, rows: u64) -> bool {
-        match self {
-            Self::Sequence { divisor, last } => *divisor == 1 && rows.saturating_sub(1) <= *last,
-            Self::Shuffled { divisor, bijection } => *divisor == 1 && rows.saturating_sub(1) <= bijection.last(),
-            Self::Random { .. } => false,
-        }
-    }
-
-    /// The largest number that a table of `rows` rows may get to see.
-    fn largest(&self, rows: u64) -> u64 {
-        match self {
-            Self::Sequence { divisor, last } => (rows.saturating_sub(1) / divisor).min(*last),
-            Self::Shuffled { bijection, .. } => bijection.last(),
-            Self::Random { last, .. } => *last,
-        }
-    }
-}
-
-fn modulo(index: u64, last: u64) -> u64 {
-    if index <= last { index } else { index % (last + 1) }
 }
 
 /// Bytes of a value of varying length, chosen evenly.
@@ -121,8 +76,8 @@ pub(super) enum Printer {
     Time { fraction: u8 },
     /// Units of the fraction after the start of a first day.
     DateTime { first_day: i64, fraction: u8 },
-    /// Years after a first one.
-    Year { first: u64 },
+    /// A first number plus the number: a year, the number of a member of an ENUM, the bits of a SET.
+    From { first: u64 },
     /// `digits` digits that tell the number, then text without a meaning.
     Text { digits: u8, length: Length },
     /// `digits` bytes that tell the number, then bytes without a meaning.
@@ -139,17 +94,41 @@ pub(super) enum Printer {
     Inet4,
     /// An IPv6 address of which no group is zero, so that there is one way to write it.
     Inet6,
+    /// A point, in the form in which servers store geometries.
+    Point { srid: u32 },
 }
 
 /// How the value of a column comes about.
 #[derive(Debug, Clone)]
 pub(super) enum Fill {
-    /// The UUID of the row.
-    Uuid { source: Arc<dyn UuidSource>, storage: Storage },
-    /// A mail address.
-    Mail { stream: Stream, length: Length },
-    /// A number, written in the column's type.
-    Number { picker: Picker, printer: Printer, filler: Stream },
+    /// The UUID of the row, or of a number.
+    Uuid { source: Arc<dyn UuidSource>, storage: Storage, picker: Option<Picker> },
+    /// A mail address, of the row or of a number.
+    Mail { stream: Stream, length: Length, picker: Option<Picker> },
+    /// A number, written in the column's type. What stands beside the number in it follows the row, unless `repeats`: then equal
+    /// numbers make equal values.
+    Number { picker: Picker, printer: Printer, filler: Stream, repeats: bool },
+    /// NULL in every row.
+    Null,
+}
+
+/// Which rows have NULL.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Nulls {
+    /// About one of eight.
+    Some(Stream),
+    /// Those whose number is below the bound: a share of all numbers.
+    Below(Stream, u64),
+}
+
+impl Nulls {
+    #[inline]
+    fn is_null(self, row: u64) -> bool {
+        match self {
+            Self::Some(stream) => stream.at(row).is_multiple_of(NULL_ONE_IN),
+            Self::Below(stream, bound) => stream.at(row) < bound,
+        }
+    }
 }
 
 /// One column of the INSERT.
@@ -157,8 +136,8 @@ pub(super) enum Fill {
 pub(super) struct Field {
     /// Its place among the columns of the table.
     pub(super) column: usize,
-    /// The stream that decides on NULL, where NULL is allowed.
-    pub(super) nulls: Option<Stream>,
+    /// What decides on NULL, where NULL comes.
+    pub(super) nulls: Option<Nulls>,
     /// How its value comes about.
     pub(super) fill: Fill,
 }
@@ -180,33 +159,53 @@ impl Field {
     #[inline]
     pub(super) fn emit(&self, row: u64, scratch: &mut Vec<u8>, sink: &mut impl ValueSink) {
         if let Some(nulls) = self.nulls
-            && nulls.at(row).is_multiple_of(NULL_ONE_IN)
+            && nulls.is_null(row)
         {
             return sink.null();
         }
         match &self.fill {
-            Fill::Uuid { source, storage } => {
-                let uuid = source.uuid(row);
+            Fill::Null => sink.null(),
+            Fill::Uuid { source, storage, picker } => {
+                let uuid = source.uuid(picked(picker.as_ref(), row));
                 match storage {
                     Storage::Char32 => sink.text(&hex::simple(uuid.as_bytes())),
                     Storage::Char36 | Storage::Native => sink.text(&hex::hyphenated(uuid.as_bytes())),
                     Storage::Binary16 => sink.bytes(uuid.as_bytes()),
                 }
             }
-            Fill::Mail { stream, length } => emit_mail(stream.fork(row), *length, scratch, sink),
-            Fill::Number { picker, printer, filler } => printer.emit(picker.pick(row), *filler, row, scratch, sink),
+            Fill::Mail { stream, length, picker } => {
+                emit_mail(stream.fork(picked(picker.as_ref(), row)), *length, scratch, sink);
+            }
+            Fill::Number { picker, printer, filler, repeats } => {
+                let number = picker.pick(row);
+                printer.emit(number, *filler, if *repeats { number } else { row }, scratch, sink);
+            }
+        }
+    }
+
+    /// How its numbers come, where it has numbers.
+    pub(super) fn picker(&self) -> Option<&Picker> {
+        match &self.fill {
+            Fill::Uuid { picker, .. } | Fill::Mail { picker, .. } => picker.as_ref(),
+            Fill::Number { picker, .. } => Some(picker),
+            Fill::Null => None,
         }
     }
 
     /// The most bytes of the value in a table of `rows` rows.
     pub(super) fn widest(&self, rows: u64) -> Widest {
         match &self.fill {
+            Fill::Null => Widest::Number(4),
             Fill::Uuid { storage: Storage::Binary16, .. } => Widest::Bytes(16),
             Fill::Uuid { storage, .. } => Widest::Text(storage.wire_bytes()),
             Fill::Mail { length, .. } => Widest::Text(length.max),
             Fill::Number { picker, printer, .. } => printer.widest(picker.largest(rows)),
         }
     }
+}
+
+fn picked(picker: Option<&Picker>, row: u64) -> u64 {
+    picker.map_or(row, |picker| picker.pick(row))
 }
 
 fn emit_mail(row_stream: Stream, length: Length, scratch: &mut Vec<u8>, sink: &mut impl ValueSink) {
@@ -258,7 +257,7 @@ impl Printer {
             Self::Signed { min } => sink.int(min.wrapping_add_unsigned(number)),
             Self::Unsigned => sink.uint(number),
             Self::Real { decimals } => sink.real(number as f64 / 10_f64.powi(i32::from(*decimals))),
-            Self::Year { first } => sink.uint(first + number),
+            Self::From { first } => sink.uint(first + number),
             Self::Bit { bytes } => sink.bits(number, *bytes),
             Self::Member { members } => match members.get(number as usize) {
                 Some(member) => sink.text(member),
@@ -271,6 +270,11 @@ impl Printer {
                 let row_stream = filler.fork(row);
                 let bytes = length.of(row_stream);
                 push_random_bytes(scratch, row_stream, bytes - usize::from(*digits));
+                sink.bytes(scratch);
+            }
+            Self::Point { srid } => {
+                scratch.clear();
+                push_point(scratch, *srid, number);
                 sink.bytes(scratch);
             }
             _ => {
@@ -349,7 +353,8 @@ impl Printer {
             Self::Signed { .. }
             | Self::Unsigned
             | Self::Real { .. }
-            | Self::Year { .. }
+            | Self::From { .. }
+            | Self::Point { .. }
             | Self::Bit { .. }
             | Self::Bytes { .. }
             | Self::Member { .. } => {}
@@ -372,7 +377,8 @@ impl Printer {
             Self::Date { .. } => Widest::Text(10),
             Self::Time { fraction } => Widest::Text(9 + fraction_bytes(*fraction)),
             Self::DateTime { fraction, .. } => Widest::Text(19 + fraction_bytes(*fraction)),
-            Self::Year { first } => Widest::Number(digits(first + largest)),
+            Self::From { first } => Widest::Number(digits(first.saturating_add(largest))),
+            Self::Point { .. } => Widest::Bytes(POINT_BYTES),
             Self::Text { length, .. } => Widest::Text(length.max),
             Self::Bytes { length, .. } => Widest::Bytes(length.max),
             Self::Bit { bytes } => Widest::Bits { characters: digits(largest), bytes: u64::from(*bytes) },
@@ -385,6 +391,21 @@ impl Printer {
             Self::Inet6 => Widest::Text(39),
         }
     }
+}
+
+/// Bytes of a point as servers store it.
+const POINT_BYTES: u64 = 25;
+
+/// Appends a point on the map, a place of its own for each number: the reference system, then well-known binary. Longitude comes
+/// from the upper half of the number, so that the points of small numbers lie side by side, and latitude from the lower.
+fn push_point(out: &mut Vec<u8>, srid: u32, number: u64) {
+    let share = |half: u64| half as f64 / (1_u64 << 32) as f64;
+    let (x, y) = (180.0 - 360.0 * share(number >> 32), 90.0 - 180.0 * share(number & u64::from(u32::MAX)));
+    out.extend_from_slice(&srid.to_le_bytes());
+    // Little-endian, a point.
+    out.extend_from_slice(&[1, 1, 0, 0, 0]);
+    out.extend_from_slice(&x.to_le_bytes());
+    out.extend_from_slice(&y.to_le_bytes());
 }
 
 /// Appends `count` digits of `number`, the highest first, so that text ascends where numbers do.

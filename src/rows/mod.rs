@@ -9,9 +9,14 @@ mod compare;
 mod date;
 mod encode;
 mod fill;
+mod needs;
 mod parallel;
+mod picker;
 mod plan;
+mod shape;
 mod value;
+pub mod wish;
+mod zipf;
 
 use std::ops::Range;
 
@@ -24,12 +29,16 @@ pub use compare::same_value;
 pub use encode::{SqlText, Tsv};
 pub use parallel::{parallel_map, split_range, use_cores};
 pub use value::{Value, ValueSink, Values};
+pub use wish::{Wish, Wishes};
 
 use fill::{Field, Widest};
 
 /// Values of `id` and `id2` of rowcliff's own tables: the numbers of an INT that are not negative. Row indexes beyond
 /// them wrap.
 pub const ID2_VALUES: u64 = 1 << 31;
+
+/// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
+pub const CANDIDATES: usize = 64;
 
 /// The order in which the values of indexed columns come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -83,7 +92,13 @@ pub struct RowOptions {
     pub table: TableKind,
     /// Whose SQL it is in.
     pub dialect: Dialect,
+    /// The rules by which values are chosen, [`EDITION`]; lower where a run was begun under earlier ones.
+    pub edition: u32,
 }
+
+/// The rules by which values are chosen today. In edition 0 primary keys follow the index order, and members of ENUM and SET that are not
+/// plain ASCII are left out where there are others.
+pub const EDITION: u32 = 1;
 
 /// Why a table cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,6 +144,28 @@ pub enum RowsError {
         /// Rows asked for.
         rows: u64,
         /// Rows there can be.
+        rows_max: u64,
+    },
+    /// `--fill` asks for what a column cannot hold.
+    #[error("--fill {column}: {cause}")]
+    Fill {
+        /// The column.
+        column: String,
+        /// Why not.
+        cause: String,
+    },
+    /// `--fill` leaves a unique index fewer values than there are rows.
+    #[error(
+        "--fill {column}: the unique index {index} would have {rows_max} different entries, and {rows} rows are asked for; leave it out, or give the column as many values"
+    )]
+    FillUnique {
+        /// The column.
+        column: String,
+        /// The index.
+        index: String,
+        /// Rows asked for.
+        rows: u64,
+        /// Entries there can be.
         rows_max: u64,
     },
     /// Nothing to send.
@@ -190,7 +227,37 @@ impl RowSource {
     /// # Errors
     /// A column that cannot be filled, by name and with the reason, and unique columns with fewer values than rows.
     pub fn new(columns: &[Column], options: &RowOptions) -> Result<Self, RowsError> {
-        plan::plan(columns, options)
+        plan::plan(columns, options, &Wishes::new())
+    }
+
+    /// The same, with what is to be in some of the columns.
+    ///
+    /// # Errors
+    /// Also what a column cannot hold.
+    pub fn with_wishes(columns: &[Column], options: &RowOptions, wishes: &Wishes) -> Result<Self, RowsError> {
+        plan::plan(columns, options, wishes)
+    }
+
+    /// The rows with which a table of `rows` rows is tried: the first and the last, for each column on which something depends those with its smallest
+    /// and its largest value, and `others` of the rest, spread in groups.
+    pub fn trial_rows(&self, rows: u64, others: u64, group: u64) -> Vec<Range<u64>> {
+        let rows = rows.max(1);
+        let mut wanted = std::collections::BTreeSet::from([0, rows - 1]);
+        let constrained = self.fields.iter().filter(|field| self.columns[field.column].constrained);
+        wanted.extend(constrained.filter_map(fill::Field::picker).flat_map(|picker| picker.extremes(rows)));
+        let groups = others.div_ceil(group.max(1)).max(1);
+        for number in 0..groups {
+            let start = (u128::from(rows) * u128::from(number) / u128::from(groups)) as u64;
+            wanted.extend((start..start.saturating_add(group)).take_while(|&row| row < rows));
+        }
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for row in wanted {
+            match ranges.last_mut().filter(|range| range.end == row && range.end - range.start < group) {
+                Some(range) => range.end = row + 1,
+                None => ranges.push(row..row + 1),
+            }
+        }
+        ranges
     }
 
     /// The columns of the INSERT, unquoted: all that the server does not fill by itself.
@@ -254,7 +321,8 @@ impl RowSource {
                 Widest::Bytes(length) => (2 * length + 3, 2 * length, heap_bytes(length)),
                 Widest::Bits { characters, bytes } => (characters, 2 * bytes, 0),
             };
-            let (null_text, null_tsv) = if field.nulls.is_some() { (4, 2) } else { (0, 0) };
+            let has_null = field.nulls.is_some() || matches!(field.fill, fill::Fill::Null);
+            let (null_text, null_tsv) = if has_null { (4, 2) } else { (0, 0) };
             bytes.insert_text += insert_text.max(null_text) + 1;
             bytes.tsv += tsv.max(null_tsv) + 1;
             bytes.values += size_of::<Value>() as u64 + heap;

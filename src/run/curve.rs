@@ -168,6 +168,9 @@ fn load_table(
             runner.directory.note(&line)?;
             describe(&mut record.curves[index], table.as_ref(), &ready.fitted);
             runner.directory.save(record)?;
+            let note = verify::note(&ready.source).filter(|_| runner.plan.verify_rows.is_some_and(|rows| rows > 0));
+            let entry = &mut record.curves[index];
+            entry.notes.extend(note.filter(|note| table.facts().limits.keeps_rows && !entry.notes.contains(note)));
             for note in &ready.fitted.notes {
                 runner.reporter.report(&Event::Note(note));
             }
@@ -180,6 +183,7 @@ fn load_table(
                 Ok(ended) => {
                     entry.outcome = ended.outcome;
                     silent = ended.silent;
+                    entry.breaks_constraint = ended.breaks_constraint;
                     if silent {
                         Ok(())
                     } else {

@@ -15,7 +15,7 @@ use super::probes::{self, Point};
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::workers::{Crew, Watch};
-use super::{Clock, Disturbances, Event, Interrupt, Runner, endpoints};
+use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -40,11 +40,13 @@ pub struct Ended {
     pub outcome: Outcome,
     /// Whether the target answered to the last. One that did not is asked for nothing more.
     pub silent: bool,
+    /// Whether a row of this load breaks what the table asks of it: it would do so again.
+    pub breaks_constraint: bool,
 }
 
 impl From<Outcome> for Ended {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, silent: false }
+        Self { outcome, silent: false, breaks_constraint: false }
     }
 }
 
@@ -393,7 +395,7 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
                 None if guard.silent => failed(&silent(guard.rules)),
                 None => Outcome::Interrupted,
             };
-            let ended = Ended { silent: guard.silent || !job.table.is_alive(), outcome };
+            let ended = Ended { silent: guard.silent || !job.table.is_alive(), breaks_constraint: false, outcome };
             return Err(Unfinished { ended, partial: partial() });
         }
         retries += measured.retries;
@@ -404,7 +406,10 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
         let unknown = failure.kind == FailureKind::Lost
             || failure.kind == FailureKind::Retry && !job.table.facts().limits.transactional;
         if !unknown || again >= MAX_ATTEMPTS_AGAIN {
-            return Err(Unfinished { ended: ended_by(failure, job.table).into(), partial: partial() });
+            let failure = constraint::named(failure.clone(), job.table.facts());
+            let breaks_constraint = failure.kind == FailureKind::Broken;
+            let ended = Ended { breaks_constraint, ..ended_by(&failure, job.table).into() };
+            return Err(Unfinished { ended, partial: partial() });
         }
         again += 1;
         retries += 1;

@@ -5,6 +5,7 @@
 pub mod batch;
 pub mod boundary;
 pub mod clock;
+pub mod constraint;
 pub mod control_batch;
 pub mod curve;
 pub mod directory;
@@ -21,6 +22,7 @@ pub mod resume;
 pub mod seconds;
 pub mod stop;
 pub mod trial;
+pub mod trial_values;
 pub mod verify;
 pub mod workers;
 

@@ -72,6 +72,8 @@ impl Past {
     /// Whether a curve of the plan has something left to do.
     pub fn is_open(&self, curve: &CurveRecord) -> bool {
         match &curve.outcome {
+            // The same rows would end it at the same place.
+            Outcome::Failed { .. } if curve.breaks_constraint => false,
             Outcome::Running | Outcome::Interrupted | Outcome::Failed { .. } => true,
             // Left out on purpose when a stop ended the run.
             Outcome::NotStarted => self.record.state != RunState::Finished,

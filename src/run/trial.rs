@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{curve, probes, verify};
+use super::{constraint, curve, probes, trial_values, verify};
 use crate::load::Encode;
 use crate::plan::{CurvePlan, Plan};
 use crate::rows::{RowSource, Value};
@@ -38,8 +38,11 @@ pub fn try_statement(
     let switches = switches_on(session.as_mut(), engine, table);
     // Before the rows are read over another connection: there is never more than one at a trial.
     drop(session);
-    sent.and_then(|()| read_back(whole, table, &source, rows)).map_err(|failure| blamed(failure, &switches))?;
-    probes::try_all(whole, plan, table, &source, rows)
+    let found = sent.and_then(|()| read_back(whole, table, &source, rows));
+    found.map_err(|failure| blamed(constraint::named(failure, table.facts()), &switches))?;
+    let left_out = probes::try_all(whole, plan, table, &source, rows)?;
+    trial_values::try_all(&loader, &source, plan, table, rows)?;
+    Ok(left_out)
 }
 
 /// Whether the connection that sent rows sees them itself, while it is still open: a load never closes it before its end.

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::constraint;
 use crate::key::mix::Stream;
 use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
 use crate::record::run::KEEPS_NO_ROW;
 use crate::rows::{RowOptions, RowSource, Value};
-use crate::schema::{Column, ColumnType};
 use crate::target::{Failure, Table, TableFacts};
 use crate::units::grouped;
 
@@ -61,6 +61,14 @@ pub fn table(
         }
     }
     Ok(verification)
+}
+
+/// What a reader should know of the comparison before the load, where it is not that of rows all over the table.
+pub fn note(source: &RowSource) -> Option<String> {
+    source.find_by(0).is_none().then(|| {
+        "no indexed column tells rows apart: verification counts the rows and compares those with the highest ids, not rows all over the table"
+            .into()
+    })
 }
 
 /// The columns of a row that was sent, with their values.
@@ -177,45 +185,12 @@ fn spread(rows: u64, wanted: u64, seed: u64) -> Vec<u64> {
     indexes
 }
 
-/// Whether the column that the database counts by itself can count the rows of a curve: `increment` is how far it
-/// goes with each row (`auto_increment_increment`, above 1 on a cluster).
-///
-/// # Errors
-/// It would run over its type, with the figures.
-pub fn auto_increment_fits(column: &Column, rows: u64, increment: u64) -> Result<(), String> {
-    let most: u64 = match column.data_type {
-        ColumnType::Int { bits, unsigned } => {
-            let bits = if unsigned { bits } else { bits - 1 };
-            if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-        }
-        // A floating-point counter stops counting where its steps become larger than one.
-        ColumnType::Float { .. } => 1 << 24,
-        ColumnType::Double { .. } => 1 << 53,
-        _ => return Ok(()),
-    };
-    let last = u128::from(rows.saturating_sub(1)) * u128::from(increment.max(1)) + 1;
-    if last <= u128::from(most) {
-        return Ok(());
-    }
-    Err(format!(
-        "column {} ({}) counts to {}, and {} rows in steps of {increment} would need {last}; give it a larger type, or fewer --rows",
-        column.name,
-        column.column_type_text,
-        grouped(most),
-        grouped(rows),
-    ))
-}
-
 /// The rows of a curve, from the columns that the database reported.
 ///
 /// # Errors
 /// A column that cannot be filled, by name, or an AUTO_INCREMENT column that would run over its type.
 pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<RowSource, String> {
-    if let Some(column) = facts.auto_increment() {
-        let increment =
-            facts.variables.get("auto_increment_increment").and_then(|value| value.parse().ok()).unwrap_or(1);
-        auto_increment_fits(column, curve.sizes.rows, increment)?;
-    }
+    constraint::ids_fit(facts, curve.sizes.rows)?;
     let options = RowOptions {
         key: curve.cell.key,
         seed: plan.seed,
@@ -225,8 +200,9 @@ pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<
         rows: curve.sizes.rows.saturating_add(inserted_beside(plan)),
         table: plan.table_kind(),
         dialect: facts.dialect,
+        edition: plan.edition,
     };
-    RowSource::new(&facts.columns, &options).map_err(|error| error.to_string())
+    RowSource::with_wishes(&facts.columns, &options, &plan.fill).map_err(|error| error.to_string())
 }
 
 /// Rows that probes may insert beside those of the load: they must find room in every unique column too.
@@ -242,25 +218,6 @@ fn inserted_beside(plan: &Plan) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_counter_that_would_run_over_is_refused_with_the_figures() {
-        let column = |bits, unsigned, text: &str| Column {
-            auto_increment: true,
-            ..Column::plain("id", ColumnType::Int { bits, unsigned }, text)
-        };
-        let tiny = column(8, true, "tinyint(3) unsigned");
-        assert_eq!(auto_increment_fits(&tiny, 255, 1), Ok(()));
-        let message = auto_increment_fits(&tiny, 300, 1).unwrap_err();
-        assert!(message.contains("255") && message.contains("300") && message.contains("tinyint"), "{message}");
-        // Two nodes of a cluster: every other value.
-        assert_eq!(auto_increment_fits(&tiny, 128, 2), Ok(()));
-        assert!(auto_increment_fits(&tiny, 129, 2).is_err());
-        let signed = column(32, false, "int(11)");
-        assert_eq!(auto_increment_fits(&signed, i32::MAX as u64, 1), Ok(()));
-        assert!(auto_increment_fits(&signed, i32::MAX as u64 + 1, 1).is_err());
-        assert_eq!(auto_increment_fits(&column(64, true, "bigint(20) unsigned"), u64::MAX, 1), Ok(()));
-    }
 
     #[test]
     fn the_sample_is_spread_over_the_whole_table() {

@@ -87,6 +87,11 @@ pub enum ColumnType {
     Inet4,
     /// MariaDB's IPv6 address.
     Inet6,
+    /// `POINT`, and `GEOMETRY`, which takes one.
+    Point {
+        /// The spatial reference system that the column wants.
+        srid: u32,
+    },
     /// A type that rowcliff has no values for.
     Other,
 }
@@ -98,6 +103,8 @@ pub struct UniqueIndex {
     pub name: String,
     /// Characters or bytes of the column that count, where the index has a prefix of it only.
     pub prefix: Option<u64>,
+    /// The expression of the index in which the column stands, where it is not a part by itself.
+    pub expression: Option<String>,
 }
 
 /// A column, as the database reports it.
@@ -132,6 +139,14 @@ pub struct Column {
     pub unique_indexes: Vec<UniqueIndex>,
     /// The foreign key's table, where the value must exist in another one.
     pub references: Option<String>,
+    /// The expression, where the server computes it.
+    pub expression: Option<String>,
+    /// The columns that the expression names.
+    pub made_of: Vec<String>,
+    /// Whether a check, a generated column, a partition or a period depends on its value.
+    pub constrained: bool,
+    /// Whether an application-time period ends in it (`true`) or starts in it (`false`).
+    pub period: Option<bool>,
 }
 
 impl Column {
@@ -152,6 +167,10 @@ impl Column {
             indexed: false,
             unique_indexes: Vec::new(),
             references: None,
+            expression: None,
+            made_of: Vec::new(),
+            constrained: false,
+            period: None,
         }
     }
 
@@ -160,7 +179,7 @@ impl Column {
         self.in_primary_key = true;
         self.unique = true;
         self.indexed = true;
-        self.unique_indexes = vec![UniqueIndex { name: "PRIMARY".into(), prefix: None }];
+        self.unique_indexes = vec![UniqueIndex { name: "PRIMARY".into(), prefix: None, expression: None }];
         self
     }
 }

@@ -4,11 +4,14 @@
 //! [`ReportedIndex`]) and gets [`Column`]s, which say what a value for them may be.
 
 mod column;
+mod definition;
 mod named;
 mod reported;
 mod template;
+mod tokens;
 
 pub use column::{Column, ColumnType, UniqueIndex, default_columns};
+pub use definition::{Check, Definition, Partitioning, Period, index_parts, names_in};
 pub use named::{NAMED, NamedTable, named};
 pub use reported::{IndexColumn, ReportedColumn, ReportedIndex, SqliteColumn, mysql_columns, sqlite_columns};
 pub use template::{

@@ -1,5 +1,6 @@
 //! From what a database reports of its columns and indexes to [`Column`]s.
 
+use super::definition::names_in;
 use super::{Column, ColumnType, UniqueIndex};
 
 /// A line of `information_schema.COLUMNS` of MySQL or MariaDB. What the server does not have stays at its default.
@@ -33,6 +34,8 @@ pub struct ReportedColumn {
     pub check_clause: Option<String>,
     /// `REFERENCED_TABLE_NAME` of `information_schema.KEY_COLUMN_USAGE`.
     pub referenced_table: Option<String>,
+    /// `SRS_ID` of a spatial column; MySQL.
+    pub srs_id: Option<u32>,
 }
 
 /// A line of SQLite's `PRAGMA table_xinfo`.
@@ -74,6 +77,8 @@ pub struct IndexColumn {
     pub name: Option<String>,
     /// `SUB_PART`: how much of the column is indexed, where it is not all.
     pub prefix: Option<u64>,
+    /// The text of the expression, where it is one.
+    pub expression: Option<String>,
 }
 
 /// Columns of MySQL and MariaDB, in the order given.
@@ -95,7 +100,7 @@ pub fn sqlite_columns(reported: &[SqliteColumn], indexes: &[ReportedIndex], with
     let mut columns: Vec<Column> =
         reported.iter().map(|column| sqlite_column(column, rowid_alias.as_deref())).collect();
     if !key.is_empty() && !indexes.iter().any(|index| index.primary) {
-        let named = |column: &&SqliteColumn| IndexColumn { name: Some(column.name.clone()), prefix: None };
+        let named = |column: &&SqliteColumn| IndexColumn { name: Some(column.name.clone()), prefix: None, expression: None };
         let columns_of_key = key.iter().map(named).collect();
         let primary = ReportedIndex { name: "PRIMARY".into(), unique: true, primary: true, columns: columns_of_key };
         mark_indexes(&mut columns, &[primary]);
@@ -107,6 +112,9 @@ pub fn sqlite_columns(reported: &[SqliteColumn], indexes: &[ReportedIndex], with
 fn mark_indexes(columns: &mut [Column], indexes: &[ReportedIndex]) {
     for index in indexes {
         for (place, part) in index.columns.iter().enumerate() {
+            if let Some(expression) = part.expression.as_deref().filter(|_| index.unique) {
+                mark_expression(columns, &index.name, expression);
+            }
             // The names of columns are case-insensitive on every database here.
             let Some(name) = &part.name else { continue };
             let Some(column) = columns.iter_mut().find(|column| column.name.eq_ignore_ascii_case(name)) else {
@@ -116,8 +124,24 @@ fn mark_indexes(columns: &mut [Column], indexes: &[ReportedIndex]) {
             column.in_primary_key |= index.primary;
             if index.unique || index.primary {
                 column.unique |= index.columns.len() == 1;
-                column.unique_indexes.push(UniqueIndex { name: index.name.clone(), prefix: part.prefix });
+                column.unique_indexes.push(UniqueIndex {
+                    name: index.name.clone(),
+                    prefix: part.prefix,
+                    expression: None,
+                });
             }
+        }
+    }
+}
+
+/// The columns of which the expression of a unique index is made.
+fn mark_expression(columns: &mut [Column], index: &str, expression: &str) {
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    for name in names_in(expression, &names) {
+        if let Some(column) = columns.iter_mut().find(|column| column.name == name) {
+            let (name, expression) = (index.to_owned(), Some(expression.to_owned()));
+            column.constrained = true;
+            column.unique_indexes.push(UniqueIndex { name, prefix: None, expression });
         }
     }
 }
@@ -159,6 +183,7 @@ fn mysql_column(reported: &ReportedColumn) -> Column {
         "uuid" => ColumnType::Uuid,
         "inet4" => ColumnType::Inet4,
         "inet6" => ColumnType::Inet6,
+        "point" | "geometry" => ColumnType::Point { srid: reported.srs_id.unwrap_or(0) },
         name => match int_bits(name) {
             Some(bits) => ColumnType::Int { bits, unsigned: declared.unsigned },
             None => ColumnType::Other,
@@ -184,6 +209,10 @@ fn mysql_column(reported: &ReportedColumn) -> Column {
         indexed: false,
         unique_indexes: Vec::new(),
         references: reported.referenced_table.clone(),
+        expression: None,
+        made_of: Vec::new(),
+        constrained: false,
+        period: None,
     }
 }
 
@@ -222,6 +251,10 @@ fn sqlite_column(reported: &SqliteColumn, rowid_alias: Option<&str>) -> Column {
         indexed: false,
         unique_indexes: Vec::new(),
         references: reported.referenced_table.clone(),
+        expression: None,
+        made_of: Vec::new(),
+        constrained: false,
+        period: None,
     }
 }
 
@@ -435,7 +468,7 @@ mod tests {
         assert_eq!(mysql_type("uuid", "uuid"), ColumnType::Uuid);
         assert_eq!(mysql_type("inet4", "inet4"), ColumnType::Inet4);
         assert_eq!(mysql_type("inet6", "inet6"), ColumnType::Inet6);
-        for name in ["geometry", "point", "multipolygon", "vector"] {
+        for name in ["multipolygon", "linestring", "vector"] {
             assert_eq!(mysql_type(name, name), ColumnType::Other, "{name}");
         }
     }
@@ -475,13 +508,13 @@ mod tests {
     #[test]
     fn indexes_mark_their_columns() {
         let named = |name: &str| ReportedColumn { name: name.into(), ..mysql("int", "int") };
-        let part = |name: &str| IndexColumn { name: Some(name.into()), prefix: None };
+        let part = |name: &str| IndexColumn { name: Some(name.into()), prefix: None, expression: None };
         let primary =
             ReportedIndex { name: "PRIMARY".into(), unique: true, primary: true, columns: vec![part("a"), part("b")] };
         let unique = ReportedIndex {
             name: "u".into(),
             unique: true,
-            columns: vec![IndexColumn { name: Some("C".into()), prefix: Some(10) }],
+            columns: vec![IndexColumn { name: Some("C".into()), prefix: Some(10), expression: None }],
             ..Default::default()
         };
         let second =
@@ -498,7 +531,7 @@ mod tests {
                 (false, false, false)
             ]
         );
-        assert_eq!(columns[2].unique_indexes, [UniqueIndex { name: "u".into(), prefix: Some(10) }]);
+        assert_eq!(columns[2].unique_indexes, [UniqueIndex { name: "u".into(), prefix: Some(10), expression: None }]);
         assert_eq!(columns[1].unique_indexes[0].name, "PRIMARY");
     }
 

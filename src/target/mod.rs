@@ -24,14 +24,12 @@ use crate::error::Error;
 use crate::load::Body;
 use crate::plan::{Cell, CurvePlan};
 use crate::record::run::{EndpointRecord, TargetRecord};
+pub use crate::rows::CANDIDATES;
 use crate::rows::{Lookup, Value};
-use crate::schema::{self, Column, Dialect, TemplateValues};
+use crate::schema::{self, Column, Definition, Dialect, TemplateValues};
 pub use answer::Rows;
 pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
 pub use sessions::ServerSessions;
-
-/// Rows that a look-up by a column that is not unique looks at. `id2` comes again every 2^31 rows.
-pub const CANDIDATES: usize = 64;
 
 /// One database.
 pub trait Target {
@@ -191,6 +189,8 @@ pub struct TableFacts {
     pub data_directory: Option<PathBuf>,
     /// Notes that every sample of the curve carries (`binlog-synced`).
     pub sample_notes: Vec<String>,
+    /// Whether it was just made, so that its definition tells where its AUTO_INCREMENT begins.
+    pub is_fresh: bool,
 }
 
 impl TableFacts {
@@ -207,7 +207,13 @@ impl TableFacts {
             notes: Vec::new(),
             data_directory: None,
             sample_notes: Vec::new(),
+            is_fresh: false,
         }
+    }
+
+    /// What its definition tells beyond the columns.
+    pub fn definition(&self) -> Definition {
+        Definition::parse(&self.create_table)
     }
 
     /// The column that the database counts by itself.
@@ -557,6 +563,8 @@ pub enum FailureKind {
     Unable,
     /// The table of a curve that was to go on is not there any more.
     Gone,
+    /// A row breaks what the table asks of it, and would break it again.
+    Broken,
     /// Something that sending again does not mend.
     Fatal,
 }

@@ -21,7 +21,7 @@ use crate::load::Body;
 use crate::plan::{Cell, CurvePlan, Flush};
 use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};
-use crate::schema::{self, Dialect, IndexColumn, ReportedIndex, SqliteColumn, sqlite_columns};
+use crate::schema::{self, Definition, Dialect, IndexColumn, ReportedIndex, SqliteColumn, sqlite_columns};
 
 /// Page cache of a loading connection, KiB: what SQLite's `cache_size` takes as a negative number.
 const CACHE_KIB: i64 = 16 * 1024;
@@ -221,7 +221,8 @@ impl SqliteTable {
         let create_table = control
             .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [order.table], |row| row.get::<_, String>(0))
             .map_err(failure)?;
-        let columns = columns(&control, order.table)?;
+        let mut columns = columns(&control, order.table)?;
+        Definition::parse(&create_table).mark(&mut columns);
         let variables = read_back(&control, cell)?;
         let word = |name: &str| variables.get(name).cloned().unwrap_or_default();
         let flush_in_force = format!("synchronous={} journal_mode={}", word("synchronous"), word("journal_mode"));
@@ -246,6 +247,7 @@ impl SqliteTable {
             notes: Vec::new(),
             data_directory: path.parent().map(Path::to_owned),
             sample_notes: Vec::new(),
+            is_fresh: order.purpose != Purpose::GoOn,
         };
         let counters = cell.engine_entry.counters.clone();
         Ok(Self { path, pragmas, control, loading: Vec::new(), counters, lock_waits: LockWaits::default(), facts })
@@ -342,10 +344,11 @@ fn check_pragma(name: &str, asked: &str, read: &str) -> Result<(), Failure> {
 }
 
 fn columns(conn: &Connection, table: &str) -> Result<Vec<schema::Column>, Failure> {
+    let references = references(conn, table).map_err(failure)?;
     let all = |sql: &str, read: &dyn Fn(&rusqlite::Row<'_>) -> rusqlite::Result<SqliteColumn>| {
         conn.prepare(sql)?.query_map([table], |row| read(row))?.collect::<rusqlite::Result<Vec<_>>>()
     };
-    let columns = all("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)", &|row| {
+    let mut columns = all("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)", &|row| {
         Ok(SqliteColumn {
             name: row.get(0)?,
             declared_type: row.get(1)?,
@@ -357,6 +360,9 @@ fn columns(conn: &Connection, table: &str) -> Result<Vec<schema::Column>, Failur
         })
     })
     .map_err(failure)?;
+    for column in &mut columns {
+        column.referenced_table = references.get(&column.name.to_ascii_lowercase()).cloned();
+    }
     let without_rowid: bool =
         conn.query_row("SELECT wr FROM pragma_table_list(?1)", [table], |row| row.get(0)).map_err(failure)?;
     Ok(sqlite_columns(&columns, &indexes(conn, table).map_err(failure)?, without_rowid))
@@ -371,12 +377,32 @@ fn indexes(conn: &Connection, table: &str) -> rusqlite::Result<Vec<ReportedIndex
         })?
         .collect::<rusqlite::Result<_>>()?;
     for index in &mut found {
-        let mut statement = conn.prepare("SELECT name FROM pragma_index_info(?1) ORDER BY seqno")?;
+        let sql: Option<String> =
+            conn.query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [&index.name], |row| row.get(0))?;
+        let parts = schema::index_parts(&sql.unwrap_or_default());
+        let mut statement = conn.prepare("SELECT name, seqno FROM pragma_index_info(?1) ORDER BY seqno")?;
         index.columns = statement
-            .query_map([&index.name], |row| Ok(IndexColumn { name: row.get(0)?, prefix: None }))?
+            .query_map([&index.name], |row| {
+                let (name, place): (Option<String>, i64) = (row.get(0)?, row.get(1)?);
+                let expression = if name.is_none() { parts.get(place as usize).cloned() } else { None };
+                Ok(IndexColumn { name, prefix: None, expression })
+            })?
             .collect::<rusqlite::Result<_>>()?;
     }
     Ok(found)
+}
+
+/// Columns whose values must exist in another table, in lower case, with that table. Left out are those of a foreign key in which
+/// another column may be NULL, which makes the key hold whatever the others are.
+fn references(conn: &Connection, table: &str) -> rusqlite::Result<BTreeMap<String, String>> {
+    let sql = "SELECT f.\"from\", f.\"table\", c.\"notnull\" AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(?1) AS o \
+               JOIN pragma_table_xinfo(?1) AS n ON n.name = o.\"from\" COLLATE NOCASE WHERE o.id = f.id AND NOT n.\"notnull\" AND n.pk = 0) \
+               FROM pragma_foreign_key_list(?1) AS f JOIN pragma_table_xinfo(?1) AS c ON c.name = f.\"from\" COLLATE NOCASE";
+    let mut statement = conn.prepare(sql)?;
+    let found = statement
+        .query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(found.into_iter().filter(|(.., held)| !held).map(|(column, table, _)| (column.to_ascii_lowercase(), table)).collect())
 }
 
 impl Table for SqliteTable {

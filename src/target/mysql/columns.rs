@@ -21,7 +21,7 @@ pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Co
         "SELECT * FROM information_schema.STATISTICS WHERE {place} ORDER BY INDEX_NAME, SEQ_IN_INDEX"
     ))?;
     let references = control.named_rows(&format!(
-        "SELECT COLUMN_NAME, REFERENCED_TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE {place} AND REFERENCED_TABLE_NAME IS NOT NULL"
+        "SELECT COLUMN_NAME, REFERENCED_TABLE_NAME, CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE {place} AND REFERENCED_TABLE_NAME IS NOT NULL"
     ))?;
     // MariaDB marks a JSON column by a check on it. Older servers have no such table.
     let checks = control
@@ -35,12 +35,25 @@ pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Co
             }
         ))
         .unwrap_or_default();
+    let references = held_by_values(references, &rows);
     let reported: Vec<ReportedColumn> = rows.iter().map(|row| column(row, &references, &checks)).collect();
     Ok(mysql_columns(&reported, &indexes(&statistics)))
 }
 
 fn word(row: &NamedRow, name: &str) -> Option<String> {
     row.get(name).cloned().flatten()
+}
+
+/// Without the columns of a foreign key in which another column may be NULL, which makes the key hold whatever they are.
+fn held_by_values(references: Vec<NamedRow>, columns: &[NamedRow]) -> Vec<NamedRow> {
+    let is_nullable = |entry: &NamedRow| {
+        let name = word(entry, "column_name");
+        columns.iter().any(|row| word(row, "column_name") == name && word(row, "is_nullable").as_deref() == Some("YES"))
+    };
+    let with_null: Vec<Option<String>> =
+        references.iter().filter(|entry| is_nullable(entry)).map(|entry| word(entry, "constraint_name")).collect();
+    let is_free = |entry: &NamedRow| !is_nullable(entry) && with_null.contains(&word(entry, "constraint_name"));
+    references.into_iter().filter(|entry| !is_free(entry)).collect()
 }
 
 fn number(row: &NamedRow, name: &str) -> Option<u64> {
@@ -68,6 +81,7 @@ fn column(row: &NamedRow, references: &[NamedRow], checks: &[NamedRow]) -> Repor
         generation_expression: word(row, "generation_expression"),
         check_clause: of_column(checks, "constraint_name", "check_clause"),
         referenced_table: of_column(references, "column_name", "referenced_table_name"),
+        srs_id: word(row, "srs_id").and_then(|value| value.parse().ok()),
         name,
     }
 }
@@ -76,7 +90,7 @@ fn indexes(rows: &[NamedRow]) -> Vec<ReportedIndex> {
     let mut indexes: Vec<ReportedIndex> = Vec::new();
     for row in rows {
         let name = word(row, "index_name").unwrap_or_default();
-        let part = IndexColumn { name: word(row, "column_name"), prefix: number(row, "sub_part") };
+        let part = IndexColumn { name: word(row, "column_name"), prefix: number(row, "sub_part"), expression: word(row, "expression") };
         match indexes.last_mut().filter(|index| index.name == name) {
             Some(index) => index.columns.push(part),
             None => indexes.push(ReportedIndex {

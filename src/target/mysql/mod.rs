@@ -43,7 +43,7 @@ use crate::error::Error;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
 use crate::record::run::TargetRecord;
-use crate::schema::Dialect;
+use crate::schema::{Definition, Dialect};
 
 /// Variables of the server itself that decide how fast a load is.
 const SERVER_VARIABLES: &[&str] = &[
@@ -399,7 +399,8 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
         .pop()
         .and_then(|mut row| row.remove("create table").flatten())
         .unwrap_or_default();
-    let columns = columns::read(&mut control, &database, order.table)?;
+    let mut columns = columns::read(&mut control, &database, order.table)?;
+    Definition::parse(&create_table).mark(&mut columns);
     let mut names: Vec<&str> = SERVER_VARIABLES.to_vec();
     names.extend(limits::LIMIT_VARIABLES);
     names.extend(engine.record.iter().map(String::as_str));
@@ -425,6 +426,7 @@ fn facts(control: &SharedControl, order: &TableOrder<'_>) -> Result<TableFacts, 
         // A server on a Unix socket has its files on this machine, unless it sits in a container of its own.
         data_directory,
         sample_notes,
+        is_fresh: order.purpose != Purpose::GoOn,
     })
 }
 
