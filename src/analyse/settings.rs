@@ -129,6 +129,9 @@ impl Settings {
         for name in ["seed", "index_order", "payload_bytes", "uuid_rate", "scale"] {
             self.add_some(&name.replace('_', " "), plain(&run.plan[name]));
         }
+        for (column, wish) in run.plan["fill"].as_object().into_iter().flatten() {
+            self.add_some(&format!("fill {column}"), wish.as_str());
+        }
         self.add_some("skip binlog", plain(&run.plan["care"]["skip_binlog"]));
         self.add_some(
             "schema",

@@ -8,11 +8,13 @@ use super::expected::{self, Like};
 use crate::cli::{CheckArgs, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
-use crate::plan::{self, CurvePlan, Plan};
+use crate::plan::{self, CurvePlan, Place, Plan};
 use crate::record::CurveRecord;
 use crate::render::names::record_names;
 use crate::render::table::{Align, Table};
-use crate::run::new_curve_record;
+use crate::rows::{IndexOrder, wish};
+use crate::run::{new_curve_record, verify};
+use crate::schema::Dialect;
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
 use crate::target::{Target, Verdict};
@@ -63,7 +65,7 @@ fn check(args: &RunArgs, like: Option<&Path>) -> Result<Output, Error> {
     for ((curve, record), name) in plan.curves.iter().zip(&records).zip(&names) {
         let verdict = match &unreachable[curve.cell.target] {
             Some(error) => Verdict::Prevented { why: error.to_string() },
-            None => verdict(curve, &mut targets)?,
+            None => verdict(plan, curve, &mut targets)?,
         };
         judged.take((curve, record, name), verdict);
     }
@@ -147,12 +149,18 @@ impl<'a> Judged<'a> {
     }
 }
 
-fn verdict(curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {
+fn verdict(plan: &Plan, curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> Result<Verdict, Error> {
+    let is_sqlite = matches!(plan.targets[curve.cell.target].place, Place::Sqlite { .. });
+    let dialect = if is_sqlite { Dialect::Sqlite } else { Dialect::Mysql };
     match &curve.unable {
         Some(why) => Ok(Verdict::Unable { why: why.clone() }),
         None => Ok(match targets[curve.cell.target].judge(curve)? {
             Verdict::Runs { mut notes } => {
                 notes.extend(curve.cell.cache_note());
+                match verify::foreseen(plan, curve, dialect) {
+                    Ok(note) => notes.extend(note),
+                    Err(why) => return Ok(Verdict::Prevented { why }),
+                }
                 Verdict::Runs { notes }
             }
             other => other,
@@ -198,6 +206,10 @@ fn totals(plan: &Plan, runnable: &[&CurvePlan], here: &Path) -> String {
         human_rows(rows),
         human_bytes(disk),
     ));
+    if plan.schema.is_some() || plan.index_order != IndexOrder::Ascending || !plan.fill.is_empty() {
+        let words = format!("index order {} {}", plan.index_order.name(), wish::words(&plan.fill));
+        text.push_str(&format!("values: {}\n", words.trim_end()));
+    }
     if let Some(probe) = plan.probe.as_ref().filter(|_| !runnable.is_empty()) {
         text.push_str(&format!("probes: {}\n", probe.describe()));
     }

@@ -8,6 +8,7 @@ use crate::error::{Error, exit};
 use crate::plan::{Login, Place, Plan, Secret};
 use crate::record::{CurveRecord, store};
 use crate::run::{RunDirectory, mark};
+use crate::schema::Definition;
 use crate::target::mysql;
 use crate::target::scratch;
 
@@ -84,6 +85,10 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
         match result {
             Ok(done) => {
                 lines.extend(done);
+                let definition = |index: &usize| record.curves[*index].create_table.as_deref().unwrap_or_default();
+                if curves.iter().any(|index| Definition::parse(definition(index)).is_versioned) {
+                    lines.push("a system-versioned table keeps removed rows as history: they went with it".into());
+                }
                 for index in curves {
                     record.curves[index].table = None;
                     if let Some(control) = &mut record.curves[index].control_batch {

@@ -52,6 +52,22 @@ impl RunRecord {
     }
 }
 
+impl RunRecord {
+    /// In which order secondary indexes were filled and what columns were to hold, in words: where it is not rowcliff's own table as it
+    /// always is.
+    pub fn values_note(&self) -> Option<String> {
+        let order = self.plan["index_order"].as_str()?;
+        let mut words = Vec::new();
+        if !self.plan["schema"].is_null() || order != "ascending" {
+            words.push(format!("index order {order}"));
+        }
+        for (column, wish) in self.plan["fill"].as_object().into_iter().flatten() {
+            words.push(format!("{column}={}", wish.as_str().unwrap_or("?")));
+        }
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
 /// What was multiplied by `--scale`, in words.
 pub fn scale_note(factor: f64, cache: bool) -> String {
     let what = if cache {

@@ -484,6 +484,9 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
     if repeats > 1 {
         parts.push(format!("median of {repeats} repeats"));
     }
+    let mut values: Vec<String> = input.runs.iter().filter_map(|run| run.record.as_ref()?.values_note()).collect();
+    values.dedup();
+    parts.extend(values);
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
 }

@@ -138,6 +138,7 @@ fn run_settings(run: &LoadedRun, named: bool, out: &mut String) {
         out.push_str("made with a debug build: these figures are not to be published\n");
     }
     out.extend(record.scale_note().map(|note| format!("{note}\n")));
+    out.extend(record.values_note().map(|note| paragraph(&format!("values: {note}"), "")));
     for (label, target) in &record.targets {
         out.push_str(&paragraph(&format!("{label}: {}", version(&target.flavour, &target.version)), ""));
         let variables: Vec<String> =

@@ -39,20 +39,14 @@ pub fn same_value(data_type: &ColumnType, expected: &Value, got: &Value) -> bool
         },
         ColumnType::Inet4 => equal_some(parsed::<Ipv4Addr>(expected), parsed(got)),
         ColumnType::Inet6 => equal_some(parsed::<Ipv6Addr>(expected), parsed(got)),
-        ColumnType::Enum { members } if integer(expected).is_some() => {
-            equal_some(integer(expected), integer(got)) || is_member(members, expected, got)
-        }
-        ColumnType::Set { members } if integer(expected).is_some() => {
-            equal_some(integer(expected), integer(got)) || are_members(members, expected, got)
-        }
+        ColumnType::Enum { members } => same_bytes(expected, got) || same_member(members, expected, got),
+        ColumnType::Set { members } => same_bytes(expected, got) || same_members(members, expected, got),
         ColumnType::Char
         | ColumnType::Varchar
         | ColumnType::Text
         | ColumnType::Binary
         | ColumnType::Varbinary
         | ColumnType::Blob
-        | ColumnType::Enum { .. }
-        | ColumnType::Set { .. }
         | ColumnType::Point { .. }
         | ColumnType::Other => same_bytes(expected, got),
     }
@@ -68,19 +62,32 @@ fn reads_as(expected: &[u8], got: &[u8]) -> bool {
     expected.len() == got.len() && expected.iter().zip(got).all(|(expected, got)| *expected == b'?' || expected == got)
 }
 
-/// Whether the text that was read is the member of a number.
-fn is_member(members: &[String], number: &Value, got: &Value) -> bool {
-    let place = integer(number).and_then(|number| usize::try_from(number - 1).ok());
-    let member = place.and_then(|place| members.get(place));
+/// Whether two values are one member, as its number or as its text.
+fn same_member(members: &[String], expected: &Value, got: &Value) -> bool {
+    let by_text = |text: &[u8]| members.iter().position(|member| member.as_bytes() == text).map(|at| at as i128 + 1);
+    let number = match expected {
+        Value::Text(text) => by_text(text),
+        other => integer(other),
+    };
+    let Some(number) = number else { return false };
+    if let Value::Int(_) | Value::UInt(_) = got {
+        return integer(got) == Some(number);
+    }
+    let member = usize::try_from(number - 1).ok().and_then(|place| members.get(place));
     member.zip(bytes_of(got)).is_some_and(|(member, got)| reads_as(&as_latin1(member), got))
 }
 
-/// Whether the text that was read has the members of these bits.
-fn are_members(members: &[String], bits: &Value, got: &Value) -> bool {
-    let Some(bits) = integer(bits) else { return false };
-    let chosen = members.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-    let text: Vec<Vec<u8>> = chosen.map(|(_, member)| as_latin1(member)).collect();
-    bytes_of(got).is_some_and(|got| reads_as(&text.join(&b','), got))
+/// Whether two values are the same members, as bits or as their texts.
+fn same_members(members: &[String], expected: &Value, got: &Value) -> bool {
+    let text_of_bits = |bits: i128| {
+        let chosen = members.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        chosen.map(|(_, member)| as_latin1(member)).collect::<Vec<_>>().join(&b',')
+    };
+    match (expected, got) {
+        (Value::Int(_) | Value::UInt(_), Value::Int(_) | Value::UInt(_)) => integer(expected) == integer(got),
+        (Value::Text(text), _) => integer(got).is_some_and(|bits| reads_as(&text_of_bits(bits), text)),
+        _ => integer(expected).zip(bytes_of(got)).is_some_and(|(bits, got)| reads_as(&text_of_bits(bits), got)),
+    }
 }
 
 /// Equal, and both known.

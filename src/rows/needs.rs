@@ -49,7 +49,9 @@ pub(super) fn needs(
         wishes,
         needs: columns.iter().map(|column| if column.indexed { Need::Spread } else { Need::Any }).collect(),
         // Columns that are unique by themselves: any index with one of them is.
-        settled: (0..columns.len()).map(|place| is_settled(&columns[place], key_column == Some(place), wishes)).collect(),
+        settled: (0..columns.len())
+            .map(|place| is_settled(&columns[place], key_column == Some(place), wishes))
+            .collect(),
     };
     // Indexes on one column leave no choice, so they come first.
     let mut indexes: Vec<(String, Vec<Member>)> = members(columns).into_iter().collect();

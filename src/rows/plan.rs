@@ -55,7 +55,9 @@ fn nulls(column: &Column, wish: Wish, options: &RowOptions) -> Option<Nulls> {
     match wish.null {
         Some(share) if share > 0.0 => Some(Nulls::Below(stream(), (share * (u64::MAX as f64 + 1.0)) as u64)),
         Some(_) => None,
-        None => (column.nullable && is_free(column) && options.table != TableKind::Named).then(|| Nulls::Some(stream())),
+        None => {
+            (column.nullable && is_free(column) && options.table != TableKind::Named).then(|| Nulls::Some(stream()))
+        }
     }
 }
 
@@ -164,7 +166,8 @@ fn column_fill(column: &Column, need: Need, wish: Wish, options: &RowOptions) ->
         return Ok(fill);
     }
     if let Some(table) = &column.references {
-        let why = format!("its values must exist in {table}; drop the foreign key for the measurement, or let it be NULL");
+        let why =
+            format!("its values must exist in {table}; drop the foreign key for the measurement, or let it be NULL");
         return Err(refuse(column, why));
     }
     let filler = stream(options, column, "filler");
@@ -241,7 +244,8 @@ fn own_fill(column: &Column, wish: Wish, options: &RowOptions) -> Result<Option<
         None => ID2_VALUES - 1,
     };
     // The index order is that of the one secondary index.
-    let wish = if column.name == "id" { Wish { order: wish.order.or(Some(IndexOrder::Ascending)), ..wish } } else { wish };
+    let wish =
+        if column.name == "id" { Wish { order: wish.order.or(Some(IndexOrder::Ascending)), ..wish } } else { wish };
     let picker = picker(column, need, wish, last, options);
     let (printer, filler) = (Printer::Signed { min: 0 }, stream(options, column, "filler"));
     Ok(Some(Fill::Number { picker, printer, filler, repeats: false }))
@@ -250,7 +254,10 @@ fn own_fill(column: &Column, wish: Wish, options: &RowOptions) -> Result<Option<
 fn own_mail(column: &Column, need: Need, wish: Wish, options: &RowOptions) -> Result<Fill, RowsError> {
     let length = match (wish.length, options.payload_bytes) {
         (Some((min, max)), _) if min < MAIL_BYTES_MIN => {
-            return Err(fill(column, format!("length:{min}..{max} is too short: an address has {MAIL_BYTES_MIN} at least")));
+            return Err(fill(
+                column,
+                format!("length:{min}..{max} is too short: an address has {MAIL_BYTES_MIN} at least"),
+            ));
         }
         (Some((min, max)), _) => Length { min, max },
         (None, None) => Length { min: MAIL_BYTES_MIN, max: MAIL_BYTES_MAX },

@@ -186,15 +186,27 @@ fn has_length(column: &Column) -> bool {
 }
 
 /// The lengths of a value of at most `longest`, of which `digits` are taken.
-fn length(column: &Column, longest: Option<u64>, digits: u64, wish: Wish, options: &RowOptions) -> Result<Length, RowsError> {
+fn length(
+    column: &Column,
+    longest: Option<u64>,
+    digits: u64,
+    wish: Wish,
+    options: &RowOptions,
+) -> Result<Length, RowsError> {
     let whole = longest.filter(|_| options.table == TableKind::Named);
     let longest = longest.unwrap_or(u64::MAX);
     if let Some((min, max)) = wish.length {
         if max > longest {
-            return Err(fill(column, format!("length:{min}..{max} goes beyond the {longest} of a {}", column.column_type_text)));
+            return Err(fill(
+                column,
+                format!("length:{min}..{max} goes beyond the {longest} of a {}", column.column_type_text),
+            ));
         }
         if min < digits {
-            let cause = format!("length:{min}..{max} is too short: {digits} tell its values apart; give length:{digits}..{}", max.max(digits));
+            let cause = format!(
+                "length:{min}..{max} is too short: {digits} tell its values apart; give length:{digits}..{}",
+                max.max(digits)
+            );
             return Err(fill(column, cause));
         }
         return Ok(Length { min, max });
@@ -244,7 +256,10 @@ fn bytes_shape(column: &Column, need: Need, wish: Wish, options: &RowOptions) ->
         // BINARY is always as long as it was declared: what is shorter comes back padded.
         (ColumnType::Binary, Some(bytes)) => match wish.length {
             Some((min, max)) if (min, max) != (bytes, bytes) => {
-                return Err(fill(column, format!("a {} is always as long as it was declared", column.column_type_text)));
+                return Err(fill(
+                    column,
+                    format!("a {} is always as long as it was declared", column.column_type_text),
+                ));
             }
             _ => Length::exactly(bytes),
         },

@@ -288,7 +288,7 @@ fn values_fit_their_types() {
         assert!(matches!(&values["binary"], Value::Bytes(bytes) if bytes.len() == 16));
         assert!(matches!(&values["varbinary"], Value::Bytes(bytes) if (2..=3).contains(&bytes.len())));
         assert!(serde_json::from_str::<serde_json::Value>(text(&values["json"])).is_ok());
-        assert!(["small", "LARGE"].contains(&text(&values["enum"])), "members that need escapes are left alone");
+        assert!((1..=4).contains(&number(&values["enum"])), "members that need escapes go by their numbers");
         assert!(text(&values["set"]).split(',').all(|member| ["", "a", "b", "c"].contains(&member)));
         assert!(uuid::Uuid::parse_str(text(&values["uuid"])).is_ok());
         assert!(text(&values["inet4"]).parse::<std::net::Ipv4Addr>().is_ok());
@@ -489,7 +489,7 @@ fn a_key_of_small_columns_counts_through_all_of_them() {
         let keys: Vec<Vec<i128>> =
             (0..100_000).map(|row| source.expected(row).iter().map(|(_, value)| number(value)).collect()).collect();
         assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 100_000);
-        assert_eq!(keys.is_sorted(), index_order == IndexOrder::Ascending);
+        assert!(keys.is_sorted(), "the index order is that of secondary indexes");
     }
     let message = user(&columns, "autoinc", (1 << 24) + 1).unwrap_err().to_string();
     assert!(message.contains("PRIMARY on a, b, c has room for 16777216 rows"), "{message}");

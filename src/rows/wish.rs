@@ -71,9 +71,8 @@ impl Wish {
             }
             ("null", Some(value)) => {
                 let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-                self.null = Some(
-                    share.ok_or_else(|| format!("null:{value} is no share: it is from 0 to 1, as in null:0.25"))?,
-                );
+                self.null =
+                    Some(share.ok_or_else(|| format!("null:{value} is no share: it is from 0 to 1, as in null:0.25"))?);
             }
             ("length", Some(value)) => self.length = Some(length(value)?),
             ("ascending" | "random", Some(_)) => return Err(format!("{name} takes no value")),
@@ -165,7 +164,14 @@ mod tests {
 
     #[test]
     fn words_come_back_as_they_were_said() {
-        for text in ["distinct:1000", "distinct:5,zipf:1.1,null:0.25", "null:1", "ascending", "random,length:3..9", "length:7..7"] {
+        for text in [
+            "distinct:1000",
+            "distinct:5,zipf:1.1,null:0.25",
+            "null:1",
+            "ascending",
+            "random,length:3..9",
+            "length:7..7",
+        ] {
             let wish: Wish = text.parse().unwrap();
             assert_eq!(wish.to_string(), text);
             let json = serde_json::to_string(&wish).unwrap();

@@ -56,7 +56,11 @@ fn type_fits(column: &Column, first: u64, last: u128, rows: u64) -> Result<(), S
         return Ok(());
     }
     let begins = if first > 1 { format!(" from AUTO_INCREMENT={first} on") } else { String::new() };
-    let helps = if first > 1 { "leave AUTO_INCREMENT out of the schema, give the column a larger type" } else { "give it a larger type" };
+    let helps = if first > 1 {
+        "leave AUTO_INCREMENT out of the schema, give the column a larger type"
+    } else {
+        "give it a larger type"
+    };
     Err(format!(
         "column {} ({}) counts to {}, and {} rows{begins} would need {last}; {helps}, or fewer --rows",
         column.name,
@@ -88,13 +92,16 @@ pub fn named(failure: Failure, facts: &TableFacts) -> Failure {
         1062 | 2067 | 1555 => unique_words(said, facts),
         _ => computed_words(said, facts),
     };
-    let message = words.map_or_else(|| said.clone(), |words| format!("{words} ({said})"));
+    // What usually helps against a key that is there twice, or a missing partition, is said better here.
+    let server = if matches!(code, 1062 | 1526) { said.split(" (").next().unwrap_or(said) } else { said };
+    let message = words.map_or_else(|| said.clone(), |words| format!("{words} ({server})"));
     Failure { kind: FailureKind::Broken, message, ..failure }
 }
 
 /// The names in quotes that a message holds, and what follows its last colon: SQLite quotes nothing.
 fn names_of(said: &str) -> Vec<String> {
-    let mut names: Vec<String> = ['`', '\'', '"'].iter().flat_map(|quote| said.split(*quote).skip(1).step_by(2)).map(str::to_owned).collect();
+    let mut names: Vec<String> =
+        ['`', '\'', '"'].iter().flat_map(|quote| said.split(*quote).skip(1).step_by(2)).map(str::to_owned).collect();
     names.extend(said.rsplit(": ").next().map(|last| last.trim_end_matches(|c| matches!(c, '"' | ')')).to_owned()));
     // `table.column` for a check in the definition of a column, `table.index` for an index on MySQL.
     let behind_dot: Vec<String> =
@@ -125,8 +132,15 @@ fn check_words(said: &str, facts: &TableFacts, definition: &Definition) -> Optio
     let mut columns = crate::schema::names_in(&check.expression, &names);
     columns.extend(check.column.clone().filter(|_| columns.is_empty()));
     let name = check.name.as_ref().map_or_else(String::new, |name| format!("{name} "));
+    let is_number = |column: &&Column| {
+        columns.contains(&column.name)
+            && matches!(column.data_type, ColumnType::Int { .. } | ColumnType::Decimal { .. })
+    };
+    let narrow = facts.columns.iter().find(is_number).map_or_else(String::new, |column| {
+        format!(", or narrow the values with --fill {}=distinct:N, which are 0 to N-1", column.name)
+    });
     Some(format!(
-        "{}: CHECK {name}({}) refuses a row of this load; drop the check for the measurement, or choose values that pass it with --fill",
+        "{}: CHECK {name}({}) refuses a row of this load; drop the check for the measurement{narrow}",
         of_columns(&columns),
         check.expression
     ))
@@ -218,7 +232,12 @@ mod tests {
         columns[2].generated = true;
         let definition = Definition::parse(create_table);
         definition.mark(&mut columns);
-        TableFacts { create_table: create_table.into(), columns, is_fresh: true, ..TableFacts::new("`t`".into(), Dialect::Mysql) }
+        TableFacts {
+            create_table: create_table.into(),
+            columns,
+            is_fresh: true,
+            ..TableFacts::new("`t`".into(), Dialect::Mysql)
+        }
     }
 
     fn int(bits: u8, unsigned: bool) -> ColumnType {
@@ -257,7 +276,9 @@ mod tests {
     #[test]
     fn the_last_partition_is_compared_with_the_ids_to_come() {
         let cut = |bound: &str, by: &str| {
-            let sql = format!("CREATE TABLE t (id INT) /*!50100 PARTITION BY RANGE ({by}) (PARTITION a VALUES LESS THAN {bound}) */");
+            let sql = format!(
+                "CREATE TABLE t (id INT) /*!50100 PARTITION BY RANGE ({by}) (PARTITION a VALUES LESS THAN {bound}) */"
+            );
             facts(&sql, int(32, false), "int(11)")
         };
         assert_eq!(ids_fit(&cut("(2600)", "`id`"), 2_599), Ok(()));

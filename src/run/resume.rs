@@ -169,7 +169,14 @@ pub fn bring_back(
         lost_batches: recorded - found.batches,
         started_again: false,
     };
-    runner.reporter.report(&Event::Note(&words(entry, &resumption, found.boundary.table_rows)));
+    let mut words = words(entry, &resumption, found.boundary.table_rows);
+    if resumption.removed_rows > 0 && table.facts().definition().is_versioned {
+        let history =
+            "the table is system-versioned: the rows that were removed stay in it as history, and take their space";
+        words.push_str(&format!("; {history}"));
+        entry.notes.push(format!("{} removed rows: {history}", grouped(resumption.removed_rows)));
+    }
+    runner.reporter.report(&Event::Note(&words));
     entry.resumptions.push(resumption);
     Ok(Ok(Start { boundary: found.boundary, samples, word: Some("resumed") }))
 }

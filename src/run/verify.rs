@@ -9,6 +9,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::record::Verification;
 use crate::record::run::KEEPS_NO_ROW;
 use crate::rows::{RowOptions, RowSource, Value};
+use crate::schema::{Dialect, default_columns};
 use crate::target::{Failure, Table, TableFacts};
 use crate::units::grouped;
 
@@ -203,6 +204,22 @@ pub fn row_source(plan: &Plan, curve: &CurvePlan, facts: &TableFacts) -> Result<
         edition: plan.edition,
     };
     RowSource::with_wishes(&facts.columns, &options, &plan.fill).map_err(|error| error.to_string())
+}
+
+/// What can be told of the rows of a curve before its table is there: of rowcliff's own tables, whose columns are known. Gives what a
+/// reader should know of the comparison.
+///
+/// # Errors
+/// As [`row_source`].
+pub fn foreseen(plan: &Plan, curve: &CurvePlan, dialect: Dialect) -> Result<Option<String>, String> {
+    if plan.schema.is_some() || plan.fill.is_empty() {
+        return Ok(None);
+    }
+    let cell = &curve.cell;
+    let columns = default_columns(dialect, cell.key, cell.engine_entry.table);
+    let facts = TableFacts { columns, ..TableFacts::new(String::new(), dialect) };
+    let source = row_source(plan, curve, &facts)?;
+    Ok(note(&source).filter(|_| plan.verify_rows.is_some_and(|rows| rows > 0) && cell.engine_entry.can.keeps_rows))
 }
 
 /// Rows that probes may insert beside those of the load: they must find room in every unique column too.

@@ -346,8 +346,7 @@ mod tests {
 
     #[test]
     fn columns_are_marked() {
-        let column =
-            |name: &str| Column::plain(name, ColumnType::Int { bits: 32, unsigned: false }, "int");
+        let column = |name: &str| Column::plain(name, ColumnType::Int { bits: 32, unsigned: false }, "int");
         let mut columns = ["id", "state", "v", "twice", "s", "e", "free"].map(column);
         Definition::parse(MARIADB).mark(&mut columns);
         let constrained: Vec<&str> = columns.iter().filter(|c| c.constrained).map(|c| c.name.as_str()).collect();
@@ -358,7 +357,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_panic() {
-        for sql in ["", "CREATE TABLE t", "(", "CREATE TABLE t (", "(((", "a (b CHECK", "a (b AS (", "a (PERIOD)", "a (,)x='"] {
+        for sql in
+            ["", "CREATE TABLE t", "(", "CREATE TABLE t (", "(((", "a (b CHECK", "a (b AS (", "a (PERIOD)", "a (,)x='"]
+        {
             let _ = Definition::parse(sql);
             let _ = index_parts(sql);
         }

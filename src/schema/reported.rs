@@ -100,7 +100,8 @@ pub fn sqlite_columns(reported: &[SqliteColumn], indexes: &[ReportedIndex], with
     let mut columns: Vec<Column> =
         reported.iter().map(|column| sqlite_column(column, rowid_alias.as_deref())).collect();
     if !key.is_empty() && !indexes.iter().any(|index| index.primary) {
-        let named = |column: &&SqliteColumn| IndexColumn { name: Some(column.name.clone()), prefix: None, expression: None };
+        let named =
+            |column: &&SqliteColumn| IndexColumn { name: Some(column.name.clone()), prefix: None, expression: None };
         let columns_of_key = key.iter().map(named).collect();
         let primary = ReportedIndex { name: "PRIMARY".into(), unique: true, primary: true, columns: columns_of_key };
         mark_indexes(&mut columns, &[primary]);

@@ -348,18 +348,19 @@ fn columns(conn: &Connection, table: &str) -> Result<Vec<schema::Column>, Failur
     let all = |sql: &str, read: &dyn Fn(&rusqlite::Row<'_>) -> rusqlite::Result<SqliteColumn>| {
         conn.prepare(sql)?.query_map([table], |row| read(row))?.collect::<rusqlite::Result<Vec<_>>>()
     };
-    let mut columns = all("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)", &|row| {
-        Ok(SqliteColumn {
-            name: row.get(0)?,
-            declared_type: row.get(1)?,
-            not_null: row.get(2)?,
-            default_value: row.get(3)?,
-            primary_key_place: row.get(4)?,
-            hidden: row.get(5)?,
-            referenced_table: None,
+    let mut columns =
+        all("SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?1)", &|row| {
+            Ok(SqliteColumn {
+                name: row.get(0)?,
+                declared_type: row.get(1)?,
+                not_null: row.get(2)?,
+                default_value: row.get(3)?,
+                primary_key_place: row.get(4)?,
+                hidden: row.get(5)?,
+                referenced_table: None,
+            })
         })
-    })
-    .map_err(failure)?;
+        .map_err(failure)?;
     for column in &mut columns {
         column.referenced_table = references.get(&column.name.to_ascii_lowercase()).cloned();
     }
@@ -402,7 +403,11 @@ fn references(conn: &Connection, table: &str) -> rusqlite::Result<BTreeMap<Strin
     let found = statement
         .query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)))?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(found.into_iter().filter(|(.., held)| !held).map(|(column, table, _)| (column.to_ascii_lowercase(), table)).collect())
+    Ok(found
+        .into_iter()
+        .filter(|(.., held)| !held)
+        .map(|(column, table, _)| (column.to_ascii_lowercase(), table))
+        .collect())
 }
 
 impl Table for SqliteTable {

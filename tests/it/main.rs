@@ -29,3 +29,5 @@ mod sqlite;
 mod standing;
 #[allow(dead_code)] // not every area needs every helper
 mod support;
+mod values;
+mod values_servers;

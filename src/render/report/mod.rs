@@ -164,6 +164,9 @@ fn head(out: &mut String, input: &Input, title: &str) {
         if let Some(note) = run.record.as_ref().and_then(RunRecord::scale_note) {
             warn(&format!("{}: {note}.", run.label));
         }
+        if let Some(note) = run.record.as_ref().and_then(RunRecord::values_note) {
+            warn(&format!("{}: values: {note}.", run.label));
+        }
         match run.record.as_ref().map(|record| record.state) {
             Some(RunState::Running) => warn(&format!("{}: the run has not ended, or could not say so.", run.label)),
             Some(RunState::Interrupted) => warn(&format!("{}: the run was interrupted.", run.label)),

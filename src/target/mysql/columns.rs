@@ -90,7 +90,11 @@ fn indexes(rows: &[NamedRow]) -> Vec<ReportedIndex> {
     let mut indexes: Vec<ReportedIndex> = Vec::new();
     for row in rows {
         let name = word(row, "index_name").unwrap_or_default();
-        let part = IndexColumn { name: word(row, "column_name"), prefix: number(row, "sub_part"), expression: word(row, "expression") };
+        let part = IndexColumn {
+            name: word(row, "column_name"),
+            prefix: number(row, "sub_part"),
+            expression: word(row, "expression"),
+        };
         match indexes.last_mut().filter(|index| index.name == name) {
             Some(index) => index.columns.push(part),
             None => indexes.push(ReportedIndex {

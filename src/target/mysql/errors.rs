@@ -66,7 +66,16 @@ const CODES: &[(u16, FailureKind, &str)] = &[
     (3750, FailureKind::Fatal, "sql_require_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
     (1173, FailureKind::Fatal, "innodb_force_primary_key is on: write PRIMARY KEY into the CREATE TABLE of --schema"),
     (1503, FailureKind::Fatal, "take the partition column into the primary key of --schema, or use PARTITION BY KEY"),
-    (1526, FailureKind::Fatal, "give the --schema a partition for every value, as with LESS THAN (MAXVALUE)"),
+    (
+        1005,
+        FailureKind::Fatal,
+        "where it speaks of a foreign key: drop it from --schema for the measurement, or create the table it refers to",
+    ),
+    (
+        1824,
+        FailureKind::Fatal,
+        "drop the foreign key from --schema for the measurement, or create the table it refers to",
+    ),
     (
         3159,
         FailureKind::Fatal,

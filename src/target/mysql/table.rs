@@ -15,6 +15,7 @@ use super::socket::SocketHandle;
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
 use crate::plan::ServerPlace;
 use crate::rows::{Lookup, Value};
+use crate::schema::ColumnType;
 use crate::target::engines::Counters;
 use crate::target::{
     CANDIDATES, Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts,
@@ -166,8 +167,7 @@ impl Table for MysqlTable {
     }
 
     fn fetch(&mut self, columns: &[String], lookups: &[Lookup]) -> Result<Vec<Vec<Vec<Value>>>, Failure> {
-        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
-        let list = list.join(",");
+        let list = self.selected(columns).join(",");
         // One statement for each row: what comes back belongs to the row that was asked for, whatever the collation of
         // the key thinks of its order. Literals, since bytes bound as parameters would be read in the connection's
         // character set.
@@ -188,7 +188,7 @@ impl Table for MysqlTable {
     }
 
     fn last_rows(&mut self, columns: &[String], rows: u64, of: u64) -> Result<Vec<Vec<Value>>, Failure> {
-        let list: Vec<String> = columns.iter().map(|column| quote_identifier(column)).collect();
+        let list = self.selected(columns);
         let order = match self.facts.auto_increment() {
             Some(column) => format!("ORDER BY {} DESC LIMIT {rows}", quote_identifier(&column.name)),
             // Without a key a table is read in the order in which it was filled.
@@ -335,6 +335,24 @@ impl MysqlTable {
         // Nothing is set for it, so nothing is put back when it is closed.
         let globals = Globals::shared(Arc::clone(&self.control), order.directory);
         super::create_table(&self.control, order, globals, self.closing)
+    }
+
+    /// Columns as they are read back. Members of ENUM and SET that are not plain ASCII come as their numbers, since a session that
+    /// speaks latin1 has no characters for most of them.
+    fn selected(&self, columns: &[String]) -> Vec<String> {
+        let is_numbered = |name: &String| {
+            let column = self.facts.columns.iter().find(|column| column.name == *name);
+            matches!(
+                column.map(|column| &column.data_type),
+                Some(ColumnType::Enum { members } | ColumnType::Set { members })
+                    if !members.iter().all(|member| member.is_ascii())
+            )
+        };
+        let select = |name: &String| match is_numbered(name) {
+            true => format!("CAST({} AS UNSIGNED)", quote_identifier(name)),
+            false => quote_identifier(name),
+        };
+        columns.iter().map(select).collect()
     }
 
     /// Adds what a reader should know.

@@ -378,6 +378,8 @@ impl FakeRun {
             seed: 1,
             uuid_rate: 60_000,
             index_order: IndexOrder::Ascending,
+            fill: rowcliff::rows::Wishes::new(),
+            edition: rowcliff::rows::EDITION,
             schema: None,
             payload_bytes: None,
             verify_rows: self.verify_rows,
