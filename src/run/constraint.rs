@@ -102,7 +102,7 @@ pub fn named(failure: Failure, facts: &TableFacts) -> Failure {
 fn names_of(said: &str) -> Vec<String> {
     let mut names: Vec<String> =
         ['`', '\'', '"'].iter().flat_map(|quote| said.split(*quote).skip(1).step_by(2)).map(str::to_owned).collect();
-    names.extend(said.rsplit(": ").next().map(|last| last.trim_end_matches(|c| matches!(c, '"' | ')')).to_owned()));
+    names.extend(said.rsplit(": ").next().map(|last| last.trim_end_matches(['"', ')']).to_owned()));
     // `table.column` for a check in the definition of a column, `table.index` for an index on MySQL.
     let behind_dot: Vec<String> =
         names.iter().filter_map(|name| name.rsplit_once('.')).map(|(_, name)| name.to_owned()).collect();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rowcliff::record::{CurveRecord, Outcome};
 
-use crate::support::schemas::{Sql, made_up};
+use crate::support::schemas::{Database, made_up};
 use crate::support::{record, run, stdout, text};
 
 fn load(home: &Path, schema: &str, more: &[&str]) -> CurveRecord {
@@ -192,7 +192,7 @@ fn made_up_tables_are_loaded_or_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
     let (mut loaded, mut named) = (0, 0);
     for seed in 0..24 {
-        let schema = made_up(seed, Sql::Sqlite);
+        let schema = made_up(seed, Database::Sqlite);
         let more: &[&str] = if seed % 3 == 0 { &["--method", "prepared"] } else { &[] };
         let curve = load(home.path(), &schema, more);
         match &curve.outcome {

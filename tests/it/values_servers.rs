@@ -5,7 +5,7 @@ use std::path::Path;
 use mysql::prelude::Queryable;
 use rowcliff::record::{CurveRecord, Outcome};
 
-use crate::support::schemas::{Sql, made_up};
+use crate::support::schemas::{Database, made_up};
 use crate::support::servers::{Family, connect, shared, target};
 use crate::support::{record, run, text};
 
@@ -177,7 +177,7 @@ fn every_method_fills_as_was_asked() {
 
 #[test]
 fn made_up_tables_are_loaded_or_refused_by_name() {
-    for (family, sql) in [(Family::MariaDb, Sql::MariaDb), (Family::MySql, Sql::MySql)] {
+    for (family, sql) in [(Family::MariaDb, Database::MariaDb), (Family::MySql, Database::MySql)] {
         on(family, |loads| {
             let mut loaded = 0;
             for seed in 100..116 {

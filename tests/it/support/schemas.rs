@@ -4,7 +4,7 @@ use rowcliff::key::mix::Stream;
 
 /// Whose SQL it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sql {
+pub enum Database {
     Sqlite,
     MariaDb,
     MySql,
@@ -44,11 +44,11 @@ const SERVER_TYPES: &[&str] =
     &["ENUM('a','b','c')", "SET('x','y')", "ENUM('größe','база')", "BIT(20)", "YEAR", "JSON", "POINT"];
 
 /// The template of a table.
-pub fn made_up(seed: u64, sql: Sql) -> String {
+pub fn made_up(seed: u64, sql: Database) -> String {
     let mut dice = Dice { stream: Stream::new(seed, "made up"), thrown: 0 };
     let id = match sql {
-        Sql::Sqlite => "id INTEGER PRIMARY KEY",
-        Sql::MariaDb | Sql::MySql => "id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY",
+        Database::Sqlite => "id INTEGER PRIMARY KEY",
+        Database::MariaDb | Database::MySql => "id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY",
     };
     let mut parts = vec![id.to_owned()];
     let columns = 2 + dice.up_to(4);
@@ -57,7 +57,7 @@ pub fn made_up(seed: u64, sql: Sql) -> String {
         let name = format!("c{number}");
         let kind = match dice.up_to(5) {
             0 => dice.of(FREE_TYPES),
-            1 if sql != Sql::Sqlite => dice.of(SERVER_TYPES),
+            1 if sql != Database::Sqlite => dice.of(SERVER_TYPES),
             _ => dice.of(TYPES),
         };
         let is_keyed = TYPES.contains(&kind);
@@ -73,7 +73,7 @@ pub fn made_up(seed: u64, sql: Sql) -> String {
         if is_keyed {
             match dice.up_to(4) {
                 0 => keys.push(format!("UNIQUE ({name})")),
-                1 if sql != Sql::Sqlite => keys.push(format!("KEY ({name})")),
+                1 if sql != Database::Sqlite => keys.push(format!("KEY ({name})")),
                 _ => {}
             }
         }
@@ -91,6 +91,6 @@ pub fn made_up(seed: u64, sql: Sql) -> String {
         }
     }
     parts.extend(keys);
-    let options = if sql == Sql::Sqlite { "" } else { " {options}" };
+    let options = if sql == Database::Sqlite { "" } else { " {options}" };
     format!("CREATE TABLE {{table}} ({}){options}", parts.join(", "))
 }
