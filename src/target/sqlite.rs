@@ -378,8 +378,9 @@ fn indexes(conn: &Connection, table: &str) -> rusqlite::Result<Vec<ReportedIndex
         })?
         .collect::<rusqlite::Result<_>>()?;
     for index in &mut found {
-        let sql: Option<String> =
-            conn.query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [&index.name], |row| row.get(0))?;
+        // An index that belongs to a constraint has no text of its own, and one of a table without a rowid no entry.
+        let text = "SELECT max(sql) FROM sqlite_schema WHERE name = ?1";
+        let sql: Option<String> = conn.query_row(text, [&index.name], |row| row.get(0))?;
         let parts = schema::index_parts(&sql.unwrap_or_default());
         let mut statement = conn.prepare("SELECT name, seqno FROM pragma_index_info(?1) ORDER BY seqno")?;
         index.columns = statement

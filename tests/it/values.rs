@@ -159,7 +159,7 @@ fn what_a_table_asks_of_its_values_is_met_or_named() {
         "name VARCHAR(4) NOT NULL); CREATE UNIQUE INDEX {index} ON {table} (lower(name))",
         "v INT NOT NULL CHECK (v >= 0), w TEXT CHECK (length(w) < 100))",
         "parent INT REFERENCES {table} (id), v INT)",
-        "a INT NOT NULL, parent INT, FOREIGN KEY (a, parent) REFERENCES {table} (v, id), v INT, UNIQUE (v, id))",
+        "a INT NOT NULL, parent INT, v INT, UNIQUE (v, id), FOREIGN KEY (a, parent) REFERENCES {table} (v, id))",
     ] {
         loads(home.path(), &format!("{id} {table}"), &[]);
     }

@@ -1,6 +1,6 @@
 //! What columns hold, and what a table asks of its values: on real servers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mysql::prelude::Queryable;
 use rowcliff::record::{CurveRecord, Outcome};
@@ -14,6 +14,7 @@ const METHODS: [&str; 4] = ["insert", "prepared", "bulk", "load-data"];
 struct Loads<'a> {
     home: &'a Path,
     target: String,
+    socket: PathBuf,
 }
 
 impl Loads<'_> {
@@ -44,7 +45,11 @@ impl Loads<'_> {
         ];
         let output = run(self.home, &[&words[..], more].concat());
         assert!(self.home.join("out/run.json").exists(), "{}", text(&output));
-        record(&self.home.join("out")).curves
+        let record = record(&self.home.join("out"));
+        let tables = format!("SHOW TABLES LIKE 'rowcliff\\_{}%'", record.run_id.replace('_', "\\_"));
+        let left: Vec<String> = connect(&self.socket).query(tables).unwrap();
+        assert!(left.is_empty(), "{left:?}: {:?}", record.curves);
+        record.curves
     }
 
     fn load(&self, schema: &str, more: &[&str]) {
@@ -69,9 +74,7 @@ impl Loads<'_> {
 fn on(family: Family, test: impl Fn(&Loads<'_>)) {
     let Some(socket) = shared(family) else { return };
     let home = tempfile::tempdir().unwrap();
-    test(&Loads { home: home.path(), target: target(&socket) });
-    let left: Vec<String> = connect(&socket).query("SHOW TABLES LIKE 'rowcliff%'").unwrap();
-    assert!(left.is_empty(), "{left:?}");
+    test(&Loads { home: home.path(), target: target(&socket), socket });
 }
 
 const ID: &str = "CREATE TABLE {table} (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,";
