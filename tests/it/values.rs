@@ -210,3 +210,32 @@ fn made_up_tables_are_loaded_or_refused_by_name() {
     }
     assert!(loaded >= 8 && named >= 3, "{loaded} loaded, {named} refused");
 }
+
+#[test]
+fn what_breaks_at_a_later_row_is_named_and_not_offered_to_resume() {
+    let home = tempfile::tempdir().unwrap();
+    // Row 25 is none of those that the trial sends.
+    let schema = "CREATE TABLE {table} (id INTEGER PRIMARY KEY, v INT NOT NULL CHECK (v <> 25))";
+    std::fs::write(home.path().join("t.sql"), schema).unwrap();
+    let words = [
+        "run",
+        "--key",
+        "autoinc",
+        "--schema",
+        "t.sql",
+        "--rows",
+        "4000",
+        "--batch-rows",
+        "1000",
+        "--fill",
+        "v=ascending",
+    ];
+    let output = run(home.path(), &[&words[..], &["--out", "out"]].concat());
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("rowcliff clean") && !said.contains("rowcliff resume"), "{said}");
+    let curve = record(&home.path().join("out")).curves.remove(0);
+    let Outcome::Failed { message, .. } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+    assert!(message.contains("column v: CHECK (v <> 25)"), "{message}");
+    assert!(curve.breaks_constraint);
+}

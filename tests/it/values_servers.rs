@@ -1,13 +1,15 @@
 //! What columns hold, and what a table asks of its values: on real servers.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use rowcliff::record::{CurveRecord, Outcome};
 
 use crate::support::schemas::{Database, made_up};
 use crate::support::servers::{Family, connect, shared, target};
-use crate::support::{record, run, text};
+use crate::support::{record, rowcliff, run, text};
 
 const METHODS: [&str; 4] = ["insert", "prepared", "bulk", "load-data"];
 
@@ -209,4 +211,64 @@ fn made_up_tables_are_loaded_or_refused_by_name() {
             assert!(loaded >= 4, "{loaded} loaded");
         });
     }
+}
+
+#[test]
+fn a_killed_load_goes_on_with_what_was_asked_for_and_history_is_told_of() {
+    on(Family::MariaDb, |loads| {
+        let schema = format!(
+            "{ID} kind INT NOT NULL, hot VARCHAR(20) NOT NULL, note TEXT, KEY (hot), KEY (kind)) {{options}} WITH SYSTEM VERSIONING"
+        );
+        std::fs::write(loads.home.join("v.sql"), schema).unwrap();
+        let words = [
+            "run",
+            "--target",
+            &loads.target,
+            "--key",
+            "autoinc",
+            "--schema",
+            "v.sql",
+            "--rows",
+            "60k",
+            "--batch-rows",
+            "20k",
+            "--statement-rows",
+            "50",
+            "--connections",
+            "2",
+            "--out",
+            "killed",
+            "--quiet",
+            "--plots-every",
+            "0",
+            "--fill",
+            "hot=distinct:50,zipf:1.2",
+            "--fill",
+            "note=length:5..9,null:0.5",
+            "--fill",
+            "kind=distinct:5000,random",
+        ];
+        let mut child = rowcliff(loads.home).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let directory = loads.home.join("killed");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while std::fs::read_to_string(directory.join("batches.csv")).unwrap_or_default().lines().count() < 2 {
+            assert!(Instant::now() < deadline, "no batch within a minute");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Into the second batch.
+        std::thread::sleep(Duration::from_millis(150));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let output = run(loads.home, &["resume", "killed"]);
+        let said = text(&output);
+        let curve = record(&directory).curves.remove(0);
+        assert_eq!(curve.outcome, Outcome::Completed, "{said}");
+        let verification = curve.verification.unwrap();
+        assert_eq!(
+            (verification.counted_rows, verification.compared_rows, verification.wrong_rows),
+            (Some(60_000), 1000, 0)
+        );
+        let removed: u64 = curve.resumptions.iter().map(|resumption| resumption.removed_rows).sum();
+        assert_eq!(said.contains("stay in it as history"), removed > 0, "{said}");
+    });
 }
