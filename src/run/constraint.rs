@@ -41,17 +41,29 @@ fn increment(facts: &TableFacts) -> u64 {
     value.unwrap_or(1).max(1)
 }
 
-fn type_fits(column: &Column, first: u64, last: u128, rows: u64) -> Result<(), String> {
-    let most: u64 = match column.data_type {
+/// The largest value that a column can be counted to; `None` where its type has no end that is known.
+fn counts_to(column: &Column) -> Option<u64> {
+    match column.data_type {
         ColumnType::Int { bits, unsigned } => {
             let bits = if unsigned { bits } else { bits - 1 };
-            if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+            Some(if bits >= 64 { u64::MAX } else { (1 << bits) - 1 })
         }
         // A floating-point counter stops counting where its steps become larger than one.
-        ColumnType::Float { .. } => 1 << 24,
-        ColumnType::Double { .. } => 1 << 53,
-        _ => return Ok(()),
-    };
+        ColumnType::Float { .. } => Some(1 << 24),
+        ColumnType::Double { .. } => Some(1 << 53),
+        _ => None,
+    }
+}
+
+/// How far the counted column of a table can go beyond `rows` rows.
+pub fn spare_ids(facts: &TableFacts, rows: u64) -> u64 {
+    let Some(most) = facts.auto_increment().and_then(counts_to) else { return u64::MAX };
+    let spare = u128::from(most).saturating_sub(last_id(facts, &facts.definition(), rows));
+    u64::try_from(spare).unwrap_or(u64::MAX)
+}
+
+fn type_fits(column: &Column, first: u64, last: u128, rows: u64) -> Result<(), String> {
+    let Some(most) = counts_to(column) else { return Ok(()) };
     if last <= u128::from(most) {
         return Ok(());
     }

@@ -706,7 +706,10 @@ pub fn what_cannot_be_filled_is_refused_by_name(family: Family) {
     let Some(place) = place(family) else { return };
     let cases = [
         ("CREATE TABLE {table} (id TINYINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, v INT)", ["tinyint", "300"]),
-        ("CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, place POINT NOT NULL)", ["place", "point"]),
+        (
+            "CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, place LINESTRING NOT NULL)",
+            ["place", "linestring"],
+        ),
         (
             "CREATE TABLE {table} (id BIGINT AUTO_INCREMENT PRIMARY KEY, small TINYINT UNSIGNED NOT NULL UNIQUE)",
             ["small", "256"],
