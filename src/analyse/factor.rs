@@ -6,7 +6,7 @@
 
 use super::baseline::{BASELINE_BATCHES, WINDOW, baseline, lowest_window};
 use super::cliffs::places;
-use super::noise::step_deviation;
+use super::noise::robust_deviation;
 use super::reading::Place;
 use super::resample::{Rng, block_length, blocks, quantile};
 use super::rhythm::{Rhythm, rhythm};
@@ -21,8 +21,11 @@ pub const LEAST_JUDGED: usize = 2 * WINDOW;
 const DRAWS: usize = 999;
 /// The seed, fixed so that a file always has the same interval.
 const SEED: u64 = 0x00FA_C708;
-/// Neighbours on each side of the running median that residuals are taken from.
-const REACH: usize = 2;
+/// Neighbours on each side of the running median that residuals are taken from: a fifth of the batches, within these bounds. A short
+/// reach would follow noise that goes on from one batch to the next and so leave it out of the interval; a long one cuts corners.
+const REACH: (usize, usize) = (2, 8);
+/// Residuals are scaled by this at most: where a running median follows every batch of a slope, nothing is left to be scaled.
+const MOST_SCALE: f64 = 2.0;
 /// The shares of the drawn series between whose factors 90% lie.
 const QUANTILES: (f64, f64) = (0.05, 0.95);
 
@@ -125,6 +128,9 @@ impl Ends<'_> {
     ///
     /// Series are drawn about a running median of the curve without its rhythm, with its residuals in circular blocks (Politis and
     /// Romano 1992), scaled to the deviation from batch to batch, because a running median follows a part of the noise.
+    ///
+    /// At 5% noise it holds the truth in about 85% of flat curves and 90% of steps where each batch is slow or fast for itself, and in
+    /// fewer (down to half of short curves) where noise goes on over several batches: three batches cannot tell it from a change.
     fn interval(&self, value: f64) -> Option<(f64, f64)> {
         let heights: Vec<f64> = self
             .places
@@ -133,8 +139,13 @@ impl Ends<'_> {
             .collect();
         let logs: Vec<f64> =
             self.places.iter().zip(&heights).map(|(place, height)| (place.seconds_per_million / height).ln()).collect();
+        let reach = (logs.len() / 5).clamp(REACH.0, REACH.1);
         let smooth: Vec<f64> = (0..logs.len())
-            .map(|at| median(&logs[at.saturating_sub(REACH)..(at + REACH + 1).min(logs.len())]).unwrap_or(logs[at]))
+            .map(|at| {
+                // As far to one side as to the other, so that the ends of a slope stay where they are.
+                let reach = reach.min(at).min(logs.len() - 1 - at);
+                median(&logs[at - reach..=at + reach]).unwrap_or(logs[at])
+            })
             .collect();
         let residuals = residuals(&logs, &smooth);
         let factor = |costs: &[f64]| Some(self.last(costs)? / self.first(costs)?);
@@ -156,11 +167,16 @@ impl Ends<'_> {
     }
 }
 
-/// What lies above and below the running median, as wide as the batches differ from one to the next.
+/// What lies above and below the running median, as wide as the batches differ from the line between their neighbours, which a slope
+/// does not raise (Gasser, Sroka and Jennen-Steinmetz, "Residual variance and residual pattern in nonlinear regression", Biometrika 73,
+/// 1986; here with a median).
 fn residuals(logs: &[f64], smooth: &[f64]) -> Vec<f64> {
     let residuals: Vec<f64> = logs.iter().zip(smooth).map(|(log, smooth)| log - smooth).collect();
-    let (wanted, there) = (step_deviation(logs), step_deviation(&residuals).filter(|deviation| *deviation > 0.0));
-    let scale = wanted.zip(there).map_or(1.0, |(wanted, there)| (wanted / there).max(1.0));
+    let bent = |values: &[f64]| {
+        let bends: Vec<f64> = values.windows(3).map(|three| three[1] - (three[0] + three[2]) / 2.0).collect();
+        robust_deviation(&bends).filter(|deviation| *deviation > 0.0)
+    };
+    let scale = bent(logs).zip(bent(&residuals)).map_or(1.0, |(wanted, there)| (wanted / there).clamp(1.0, MOST_SCALE));
     let middle = median(&residuals).unwrap_or(0.0);
     residuals.iter().map(|residual| (residual - middle) * scale).collect()
 }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use rowcliff::analyse::baseline;
 use rowcliff::analyse::cliffs::places;
 use rowcliff::analyse::rhythm::{Rhythm, rhythm};
+use rowcliff::analyse::{Factor, baseline};
 use rowcliff::record::Sample;
 
 use crate::support::combs::{Teeth, with_teeth};
-use crate::support::families::{FAMILIES, Family, NOISES, Numbers, series};
+use crate::support::families::{FAMILIES, Family, NOISES, Noise, Numbers, series};
 use crate::support::{run, text};
 
 fn read(samples: &[Sample]) -> Option<Rhythm> {
@@ -19,12 +19,12 @@ fn read(samples: &[Sample]) -> Option<Rhythm> {
 fn found(seed: u64, count: usize, level: f64, factor: f64, family: Family) -> Vec<f64> {
     let share = |noise| {
         let mut numbers = Numbers(seed);
-        let hits = (0..200).filter(|_| {
+        let hits = (0..100).filter(|_| {
             let teeth = Teeth::drawn(&mut numbers, count as u64, factor);
             let known = with_teeth(&mut numbers, family, count, noise, level, &teeth);
             read(&known.samples).is_some_and(|found| found.period == teeth.period && found.phases == teeth.phases)
         });
-        hits.count() as f64 / 200.0
+        hits.count() as f64 / 100.0
     };
     NOISES.into_iter().map(share).collect()
 }
@@ -45,7 +45,7 @@ fn hardly_any_series_without_a_rhythm_has_one() {
         let mut all = 0;
         for family in FAMILIES {
             for noise in NOISES {
-                for _ in 0..100 {
+                for _ in 0..if count > 40 { 25 } else { 60 } {
                     all += 1;
                     let known = series(&mut numbers, family, count, noise, level);
                     wrong.extend(read(&known.samples).map(|found| (family, noise, found.sentence())));
@@ -129,4 +129,35 @@ fn two_levels_in_no_order_are_called_that() {
     let words = text(&run(home.path(), &["cliffs", csv.to_str().unwrap()])).replace("\n    ", " ").to_lowercase();
     assert!(words.contains("two levels, in no order: 12 of 40 batches cost 1.6 times the others"), "{words}");
     assert!(!words.contains("flat") && !words.contains("recovered"), "{words}");
+}
+
+#[test]
+fn the_interval_of_a_factor_holds_the_truth_about_as_often_as_it_says() {
+    for noise in [Noise::Independent, Noise::HeavyTailed] {
+        for (family, truth) in [(Family::Flat, 1.0), (Family::Step(2.0), 2.0)] {
+            let mut numbers = Numbers(4_711);
+            let holds = (0..150).filter(|_| {
+                let known = series(&mut numbers, family, 40, noise, 0.05);
+                let (low, high) = Factor::of(&known.samples).interval.unwrap();
+                (low..=high).contains(&truth)
+            });
+            let share = holds.count() as f64 / 150.0;
+            assert!((0.8..=0.97).contains(&share), "{family:?} {noise:?}: {share}");
+        }
+    }
+}
+
+#[test]
+fn the_interval_of_a_slope_is_no_wider_than_its_noise_makes_it() {
+    let mut numbers = Numbers(1_848);
+    for count in [20, 40] {
+        for family in [Family::Slope, Family::Saturating, Family::Bend(2.0)] {
+            let mut lows: Vec<f64> = (0..100)
+                .map(|_| Factor::of(&series(&mut numbers, family, count, Noise::Independent, 0.05).samples))
+                .map(|found| found.interval.unwrap().0 / found.value.unwrap())
+                .collect();
+            lows.sort_by(f64::total_cmp);
+            assert!(lows[10] > 0.75, "{family:?} {count}: {lows:?}");
+        }
+    }
 }
