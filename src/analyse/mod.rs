@@ -1,10 +1,12 @@
 //! Pure functions of stored samples: numbers in, numbers out, no file, clock or database.
 
 pub mod baseline;
+mod case;
 pub mod cliffs;
 pub mod compare;
 pub mod control;
 pub mod curves;
+pub mod doubts;
 pub mod evidence;
 pub mod factor;
 pub mod fits;
@@ -19,12 +21,15 @@ pub mod reading;
 pub mod resample;
 pub mod rhythm;
 pub mod segments;
+pub mod sentences;
 pub mod settings;
 pub mod shape;
+pub mod slumps;
 pub mod spikes;
 pub mod standing;
 pub mod time_left;
 pub mod two_levels;
+pub mod verdict;
 
 pub use baseline::{Baseline, BaselineTracker, baseline};
 pub use curves::{Cell, Curve, Grouped, Labels, MedianPoint, RunSamples, cells, group};

@@ -1,7 +1,7 @@
 //! The words for the shape of a curve.
 
 /// What a curve looks like as its table grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// See [`Shape::definition`].
     Flat,
@@ -20,6 +20,7 @@ pub enum Shape {
     /// See [`Shape::definition`].
     TwoLevels,
     /// See [`Shape::definition`].
+    #[default]
     TooShort,
 }
 
@@ -58,14 +59,16 @@ impl Shape {
             Self::Flat => {
                 "a million rows cost the same at every table size, within 1.15 times and the scatter of the batches"
             }
-            Self::Gradual => "the cost changes from the first batches on, by little from each batch to the next",
+            Self::Gradual => "the cost changes from the first batches on, and there is no level before",
             Self::Bend => "the cost is level up to some table size and grows from there on",
             Self::Step => "the cost goes from one level to another within a few batches and stays there",
-            Self::Sawtooth => "the cost goes up and comes back to its level, again and again",
+            Self::Sawtooth => {
+                "the cost goes up and comes back to its level more than once, or came back and has gone up again"
+            }
             Self::Spike => {
                 "single batches cost at least 1.5 times their neighbours on both sides, and the rest is flat"
             }
-            Self::Recovered => "the cost went up for three batches or more and came back to its level for good",
+            Self::Recovered => "the cost went up for two batches or more and came back to its level",
             Self::TwoLevels => {
                 "the batches cost one of two amounts, 1.3 times apart or more, and come to each again and again"
             }

@@ -8,13 +8,15 @@ use super::input::Input;
 use super::report::Section;
 use super::show::{curve_names, paragraph};
 use crate::analyse::control::{ControlVerdict, control_cost, control_verdict};
+use crate::analyse::doubts::doubts;
 use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart, of_rhythm};
-use crate::analyse::{Cliff, Curve, Reading, Rhythm, cliffs};
+use crate::analyse::reading::Slump;
+use crate::analyse::{Cliff, Curve, Reading, Rhythm, Shape, cliffs, sentences};
 use crate::record::run::ControlBatch;
 use crate::units::{human_rate, human_rows, human_seconds};
 
 /// The version of the layout of the JSON.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Counters of the curves of the input, by run and curve.
 pub type AllCounted = HashMap<(String, String), Counted>;
@@ -51,9 +53,12 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
     let agreeing: Vec<bool> = read.iter().map(|one| another_repeat_agrees(one, &read)).collect();
     read.into_iter()
         .zip(agreeing)
-        .map(|((curve, name, reading), agrees)| {
+        .map(|((curve, name, mut reading), agrees)| {
             let record = input.record_of(curve);
             let counters = counted.get(&(curve.run.clone(), curve.name.clone()));
+            let unsure: Vec<_> =
+                reading.cliffs.iter().flat_map(|cliff| doubts(curve, counters, load(input, curve), cliff)).collect();
+            unsure.into_iter().for_each(|(most, why)| reading.doubt(most, why));
             let found = reading.cliffs.iter().map(|cliff| evidence(curve, record, counters, cliff)).collect();
             let rhythm = reading.rhythm.as_ref().map(|rhythm| of_rhythm(curve, record, counters, rhythm));
             let control = record.and_then(|record| record.control_batch.clone()).map(|control| {
@@ -76,6 +81,12 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
         .collect()
 }
 
+/// The load average before the curve's run, and the cores of its machine.
+fn load(input: &Input, curve: &Curve) -> Option<(f64, u64)> {
+    let run = input.runs.iter().find(|run| run.label == curve.run)?.record.as_ref()?;
+    Some((run.environment.load_average_1m?, run.environment.cpu_cores?))
+}
+
 /// The cost of a curve's first batch, unless it paid for more than its own rows.
 fn first_cost(curve: &Curve) -> Option<f64> {
     let first = curve.samples.first().filter(|sample| sample.batch == 1 && sample.counts_for_baseline())?;
@@ -95,33 +106,48 @@ fn another_repeat_agrees(one: &(&Curve, String, Reading), all: &[(&Curve, String
     })
 }
 
-/// Whether there is a cliff in any curve.
+/// Whether there is a cliff in any curve that a script may act on: of at least medium confidence.
 pub fn any_cliff(judged: &[Judged<'_>]) -> bool {
-    judged.iter().any(|one| !one.reading.cliffs.is_empty())
+    judged.iter().any(|one| one.reading.has_cliff())
+}
+
+/// Those with a cliff first: they are what a reader of a matrix looks for.
+fn cliffs_first<'a, 'b>(judged: &'b [Judged<'a>]) -> Vec<&'b Judged<'a>> {
+    let mut sorted: Vec<&Judged<'_>> = judged.iter().collect();
+    sorted.sort_by_key(|one| (!one.reading.has_cliff(), one.reading.cliffs.is_empty()));
+    sorted
+}
+
+/// Which curves scatter strongly, said once for all.
+fn strong_scatter(judged: &[Judged<'_>]) -> Option<String> {
+    let restless: Vec<String> = judged.iter().filter_map(|one| sentences::restless(&one.name, &one.reading)).collect();
+    sentences::strong_scatter(&restless).map(|sentence| format!("{}.", capitalised(&sentence)))
 }
 
 /// A line for each curve: what a run says at its end.
 pub fn lines(judged: &[Judged<'_>]) -> String {
     let mut out = String::new();
-    for one in judged {
-        out.push_str(&paragraph(&format!("{}: {}", one.name, in_short(&one.reading)), ""));
+    for one in cliffs_first(judged) {
+        out.push_str(&paragraph(&format!("{}: {}", one.name, sentences::in_short(&one.reading)), ""));
         if let Some(control) = &one.control {
             out.push_str(&paragraph(&control_words(control), "  "));
         }
     }
+    out.extend(strong_scatter(judged).map(|sentence| paragraph(&sentence, "")));
     out
 }
 
 /// The same with what moved with each cliff, for the report.
 pub fn section(judged: &[Judged<'_>]) -> Section {
-    let rows = judged.iter().map(|one| {
+    let rows = cliffs_first(judged).into_iter().map(|one| {
         let mut moved: Vec<String> = one.evidence.iter().flatten().map(|found| found.sentence.clone()).collect();
         moved.extend(rhythm_evidence(one));
         moved.extend(one.control.as_ref().map(control_words));
-        vec![one.name.clone(), in_short(&one.reading), moved.join("; ")]
+        vec![one.name.clone(), sentences::in_short(&one.reading), moved.join("; ")]
     });
     let mut paragraphs: Vec<String> = judged.iter().filter_map(|one| one.not_told_apart.clone()).collect();
     paragraphs.dedup();
+    paragraphs.extend(strong_scatter(judged));
     paragraphs.insert(0, "What moved with a fall is evidence, never proof, of its cause.".to_owned());
     let header = ["curve", "reading", "what moved with it"].map(str::to_owned).to_vec();
     Section { paragraphs, header, rows: rows.collect(), ..Section::default() }
@@ -129,54 +155,45 @@ pub fn section(judged: &[Judged<'_>]) -> Section {
 
 /// Everything about every curve.
 pub fn text(judged: &[Judged<'_>]) -> String {
-    let parts: Vec<String> = judged.iter().map(one_text).collect();
+    let mut parts: Vec<String> = cliffs_first(judged).into_iter().map(one_text).collect();
+    parts.extend(strong_scatter(judged).map(|sentence| paragraph(&sentence, "")));
     parts.join("\n")
 }
 
 fn one_text(one: &Judged<'_>) -> String {
     let reading = &one.reading;
     let mut out = format!("{}\n", one.name);
-    let mut say = |text: &str| out.push_str(&paragraph(text, "  "));
-    say(&format!("{}: {}", reading.shape, reading.shape.definition()));
+    let mut say = |text: &str| out.push_str(&paragraph(&format!("{}.", capitalised(text)), "  "));
+    let factor = sentences::factor(reading).filter(|_| reading.shape != Shape::TooShort);
+    let first: Vec<String> = factor.into_iter().chain([sentences::course(reading)]).collect();
+    say(&first.join("; "));
     say(&levels(reading));
-    if reading.cliffs.is_empty() {
-        say("No cliff.");
+    let sure = sentences::sureness(reading).into_iter().chain(sentences::why_sure(reading));
+    let sure: Vec<String> = sure.collect();
+    if !sure.is_empty() {
+        say(&sure.join(": "));
     }
+    say(&format!("{}: {}", reading.shape, reading.shape.definition()));
     for (cliff, evidence) in reading.cliffs.iter().zip(&one.evidence) {
-        say(&format!("Cliff ({}) {}.", cliff.shape, cliff_words(cliff)));
-        say(&format!("confidence {}: {}.", cliff.confidence.word(), cliff.why.join("; ")));
+        say(&cliff.why.join("; "));
         for found in evidence {
             say(&format!(
-                "moved with it: {}.",
+                "moved with it: {}",
                 found.sentence.replace(" moved with it:", ":").replace(", which moved with it", "")
             ));
         }
     }
     if let Some(rhythm) = &reading.rhythm {
-        say(&format!("{}.", capitalised(&rhythm.sentence())));
-        rhythm_evidence(one).iter().for_each(|found| say(&format!("{}.", capitalised(found))));
+        say(&rhythm.sentence());
+        rhythm_evidence(one).iter().for_each(|found| say(found));
     }
-    for remark in &reading.remarks {
-        say(&format!("{}.", capitalised(remark)));
-    }
-    if !reading.spikes.is_empty() {
-        let spikes: Vec<String> = reading
-            .spikes
-            .iter()
-            .take(5)
-            .map(|spike| {
-                format!("batch {} at {} rows ({:.1} times)", spike.batch, human_rows(spike.table_rows), spike.factor)
-            })
-            .collect();
-        let more = reading.spikes.len().saturating_sub(5);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        say(&format!("Single slow batches: {}{more}.", spikes.join(", ")));
-    }
+    let remarks = sentences::slump_sentences(reading).into_iter().chain(reading.remarks.iter().cloned());
+    remarks.chain(sentences::spikes(&reading.spikes)).for_each(|remark| say(&remark));
     if let Some(sentence) = &one.not_told_apart {
-        say(&format!("{}.", capitalised(sentence)));
+        say(sentence);
     }
     if let Some(control) = &one.control {
-        say(&format!("{}.", capitalised(&control_words(control))));
+        say(&control_words(control));
     }
     out
 }
@@ -187,52 +204,12 @@ fn levels(reading: &Reading) -> String {
         format!("baseline {}", rate(reading.baseline_seconds_per_million)),
         format!("at the end {}", rate(reading.end_seconds_per_million)),
     ];
-    words.extend(reading.slowdown().map(|slowdown| format!("{slowdown:.2} times the baseline's cost")));
     words.push(format!("{} batches", reading.batches));
     if reading.left_out > 0 {
         words.push(format!("{} left out (resumed, retried, without a figure, or a slow first one)", reading.left_out));
     }
     words.extend(reading.scatter.map(|scatter| format!("scatter {:.1}%", scatter * 100.0)));
     words.join(", ")
-}
-
-/// `step, cliff between 300k and 400k rows ...`, or the shape and that there is no cliff.
-fn in_short(reading: &Reading) -> String {
-    let mut words = match reading.cliffs.as_slice() {
-        [] => format!("{}, no cliff", reading.shape),
-        cliffs => {
-            let cliffs: Vec<String> = cliffs
-                .iter()
-                .map(|cliff| format!("cliff {}, confidence {}", cliff_words(cliff), cliff.confidence.word()))
-                .collect();
-            format!("{}, {}", reading.shape, cliffs.join("; "))
-        }
-    };
-    if let Some(rhythm) = &reading.rhythm {
-        words.push_str(&format!("; {}", rhythm.sentence()));
-    }
-    for remark in &reading.remarks {
-        words.push_str(&format!("; {remark}"));
-    }
-    match reading.spikes.as_slice() {
-        [] => {}
-        [one] => words.push_str(&format!("; batch {} alone was {:.1} times slower", one.batch, one.factor)),
-        many => words.push_str(&format!("; {} single batches were slower by 1.5 times or more", many.len())),
-    }
-    words
-}
-
-fn cliff_words(cliff: &Cliff) -> String {
-    let rate = |cost: f64| human_rate(1e6 / cost);
-    format!(
-        "between {} and {} rows, from {} to {} rows/s, {:.1} times slower{}",
-        human_rows(cliff.onset_from_rows),
-        human_rows(cliff.onset_to_rows),
-        rate(cliff.before_seconds_per_million),
-        rate(cliff.after_seconds_per_million),
-        cliff.factor(),
-        if cliff.still_falling { " and still falling" } else { "" }
-    )
 }
 
 /// What is different in the slow batches of a rhythm, a sentence each.
@@ -269,7 +246,7 @@ pub fn drawn_into(table: &str, reading: &Reading) -> String {
     for line in table.lines() {
         let batch = line.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         while let Some(cliff) = cliffs.next_if(|cliff| batch.is_some_and(|batch| batch >= cliff.onset_batch)) {
-            out.push_str(&paragraph(&format!("---- cliff {} ----", cliff_words(cliff)), ""));
+            out.push_str(&paragraph(&format!("---- cliff {} ----", sentences::cliff_words(cliff)), ""));
         }
         if let Some(begun) = rhythm.take_if(|rhythm| batch.is_some_and(|batch| batch >= rhythm.from_batch)) {
             out.push_str(&paragraph(&format!("---- {} ----", begun.sentence()), ""));
@@ -321,6 +298,11 @@ fn one_value(one: &Judged<'_>) -> Value {
         "slowdown_low": reading.factor.interval.map(|(low, _)| low),
         "slowdown_high": reading.factor.interval.map(|(_, high)| high),
         "rhythm": reading.rhythm.as_ref().map(|rhythm| rhythm_value(rhythm, &one.rhythm)),
+        "certainty": certainty_value(reading),
+        "half_of_the_fall_by_rows": reading.half_rows.filter(|_| reading.shape == Shape::Gradual),
+        "slumps": reading.slumps.iter().map(slump_value).collect::<Vec<_>>(),
+        "slow_again": reading.slow_again.as_ref().map(slump_value),
+        "last_batch_is_back": reading.last_is_back,
         "scatter": reading.scatter,
         "effective_points": reading.effective_points,
         "cliffs": reading.cliffs.iter().zip(&one.evidence).map(|(cliff, found)| cliff_value(cliff, found)).collect::<Vec<_>>(),
@@ -359,6 +341,37 @@ fn evidence_value(found: &Evidence) -> Value {
     json!({ "what": found.what, "sentence": found.sentence, "before": found.before, "after": found.after })
 }
 
+fn slump_value(slump: &Slump) -> Value {
+    json!({
+        "from_rows": slump.from_rows,
+        "to_rows": slump.to_rows,
+        "first_batch": slump.first_batch,
+        "last_batch": slump.last_batch,
+        "batches": slump.batches,
+        "cost_factor": slump.factor,
+    })
+}
+
+/// How sure the shape is; null of a curve that is too short.
+fn certainty_value(reading: &Reading) -> Value {
+    let Some(certainty) = &reading.certainty else { return Value::Null };
+    let other = certainty.other.map(|(shape, share, onset)| {
+        json!({
+            "shape": shape.word(),
+            "share": share,
+            "onset_from_rows": onset.map(|onset| onset.from_rows),
+            "onset_to_rows": onset.map(|onset| onset.to_rows),
+        })
+    });
+    json!({
+        "confidence": certainty.confidence.word(),
+        "share": certainty.share,
+        "cliff_share": certainty.cliff_share,
+        "other": other,
+        "doubts": certainty.doubts,
+    })
+}
+
 fn cliff_value(cliff: &Cliff, found: &[Evidence]) -> Value {
     let evidence = found.iter().map(evidence_value);
     json!({
@@ -370,7 +383,6 @@ fn cliff_value(cliff: &Cliff, found: &[Evidence]) -> Value {
         "before_inserts_per_sec": 1e6 / cliff.before_seconds_per_million,
         "after_seconds_per_million_rows": cliff.after_seconds_per_million,
         "after_inserts_per_sec": 1e6 / cliff.after_seconds_per_million,
-        "factor": cliff.factor(),
         "still_falling": cliff.still_falling,
         "began_in_first_batches": cliff.early,
         "confidence": cliff.confidence.word(),

@@ -14,8 +14,8 @@ use super::probes;
 use super::scale::{Across, Quantity};
 use super::show::version;
 use super::within;
-use crate::analyse::cliffs::{CLIFF_FACTOR, read};
-use crate::analyse::{Cell, Cliff, MedianPoint, Reading, cells};
+use crate::analyse::cliffs::{CLIFF_FACTOR, glance, read};
+use crate::analyse::{Cell, Cliff, Confidence, MedianPoint, Reading, cells, sentences};
 use crate::record::{Outcome, Sample};
 use crate::units::{grouped, human_bytes, human_rows};
 
@@ -406,12 +406,19 @@ pub(super) fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
         marks.push(Mark { x: curve.table_rows() as f64, kind, text });
     }
     marks.dedup();
-    marks.extend(cliff_marks(cell));
+    marks.extend(cliff_marks(cell, is_running(cell, input)));
     marks
 }
 
+fn is_running(cell: &Cell<'_>, input: &Input) -> bool {
+    cell.curves.iter().any(|curve| matches!(input.outcome_of(curve), Some(Outcome::Running)))
+}
+
 /// What is read from the line of a cell, the median of its repeats.
-fn reading(cell: &Cell<'_>) -> Reading {
+///
+/// While the curve still grows it is only glanced at: the verdict comes when it has ended.
+fn reading(cell: &Cell<'_>, running: bool) -> Reading {
+    let read = if running { glance } else { read };
     match cell.curves.as_slice() {
         [one] => read(&one.samples, CLIFF_FACTOR),
         _ => {
@@ -428,18 +435,15 @@ fn reading(cell: &Cell<'_>) -> Reading {
 }
 
 /// Signs where the line of a cell fell off a cliff.
-fn cliff_marks(cell: &Cell<'_>) -> Vec<Mark> {
+fn cliff_marks(cell: &Cell<'_>, running: bool) -> Vec<Mark> {
     let mark = |cliff: &Cliff| Mark {
         x: (cliff.onset_from_rows as f64 + cliff.onset_to_rows as f64) / 2.0,
         kind: MarkKind::Cliff,
-        text: format!(
-            "{:.1}x slower from {} to {} rows on",
-            cliff.factor(),
-            human_rows(cliff.onset_from_rows),
-            human_rows(cliff.onset_to_rows)
-        ),
+        text: sentences::cliff_label(cliff),
     };
-    reading(cell).cliffs.iter().map(mark).collect()
+    // What is not sure enough for a script is not sure enough for a sign that stands there for good.
+    let is_sure = |cliff: &&Cliff| running || cliff.confidence >= Confidence::Medium;
+    reading(cell, running).cliffs.iter().filter(is_sure).map(mark).collect()
 }
 
 /// The sign and the words for a curve that did not complete.
@@ -500,7 +504,7 @@ fn rhythms(cells: &[Cell<'_>], names: &[String], kind: PictureKind, options: &Pi
     let found: Vec<String> = cells
         .iter()
         .zip(names)
-        .filter_map(|(cell, name)| Some(format!("{name}: {}.", reading(cell).rhythm?.sentence())))
+        .filter_map(|(cell, name)| Some(format!("{name}: {}.", reading(cell, true).rhythm?.sentence())))
         .collect();
     match found.len() {
         0..=2 => found,
@@ -539,7 +543,8 @@ fn notes(
     if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
-    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell).is_empty()) {
+    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell, is_running(cell, input)).is_empty())
+    {
         notes.push(
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use rowcliff::analyse::cliffs::{CLIFF_FACTOR, read};
-use rowcliff::analyse::{Cliff, Confidence, Reading, Shape};
+use rowcliff::analyse::cliffs::{CLIFF_FACTOR, glance, read};
+use rowcliff::analyse::{Cliff, Confidence, Reading, Shape, sentences};
 use rowcliff::error::exit;
 use rowcliff::record::Sample;
 use rowcliff::record::store::{BATCHES_FILE, CsvAppender, read_batches};
@@ -181,6 +181,60 @@ fn c15_is_level_as_a_cost_per_row() {
     no_cliff(&found, Shape::Flat);
 }
 
+/// T02: slumps that come back are no cliff, before, in and after the second one.
+///
+/// ```text
+/// rows/s  ----__-------__     and once more with one batch back
+/// ```
+#[test]
+fn t02_slumps_that_come_back_are_named_and_are_no_cliff() {
+    let mut before = 0.0;
+    let all: Vec<(f64, f64, f64)> = cells("t02_parallel_copy.csv")
+        .iter()
+        .map(|cells| {
+            let rows = number(&cells[0]) - before;
+            before = number(&cells[0]);
+            (before, rows, rows / number(&cells[1]))
+        })
+        .collect();
+    let words: Vec<Shape> = (39..=53)
+        .map(|count| {
+            let found = reading(all[..count].iter().copied());
+            assert!(!found.has_cliff(), "{count}: {found:#?}");
+            assert_eq!((found.slumps[0].from_rows, found.slumps[0].to_rows), (26_640_000, 30_400_000), "{count}");
+            found.shape
+        })
+        .collect();
+    assert!(words.windows(2).filter(|pair| pair[0] != pair[1]).count() <= 2, "{words:?}");
+    let whole = reading(all);
+    assert!(whole.last_is_back && whole.slumps.len() == 2 && whole.confidence() == Confidence::Low, "{whole:#?}");
+    let said = sentences::in_short(&whole);
+    assert!(said.contains("the last batch is back at the level"), "{said}");
+    let open = two_slumps(9, 0);
+    assert!(sentences::in_short(&open).contains("as at 18M-27M rows"), "{open:#?}");
+}
+
+fn two_slumps(first: usize, back: usize) -> Reading {
+    let pieces = [(1e5, 18), (3e4, first), (1e5, 14), (3e4, 9), (1e5, back)];
+    let rates = pieces.into_iter().flat_map(|(rate, count)| std::iter::repeat_n(rate, count));
+    reading(rates.enumerate().map(|(at, rate)| ((at + 1) as f64 * 1e6, 1e6, 1e6 / rate)))
+}
+
+#[test]
+fn two_slumps_are_both_named_however_long_the_first_was() {
+    for first in [2, 3, 6, 9, 12, 18] {
+        for back in [0, 1, 2] {
+            let found = two_slumps(first, back);
+            let said = sentences::in_short(&found);
+            assert!(!found.has_cliff() && !said.contains("level within"), "{first} {back}: {said}");
+            assert_eq!(found.slumps.len() + usize::from(found.slow_again.is_some()), 2, "{first} {back}: {said}");
+            assert_eq!(found.slow_again.is_some(), back == 0, "{first} {back}: {said}");
+            assert_eq!(found.last_is_back, back == 1, "{first} {back}: {said}");
+            assert!(back == 2 || found.confidence() == Confidence::Low, "{first} {back}: {said}");
+        }
+    }
+}
+
 /// InnoDB with random keys and a pool of 64 MiB: three level batches, ten times up within six.
 ///
 /// ```text
@@ -223,8 +277,7 @@ fn ascending_keys_are_flat_and_restlessness_is_a_finding() {
     }
     let restless = engine("pbxt autoinc p=0");
     no_cliff(&restless, Shape::Flat);
-    remark(&restless, "strong scatter");
-    remark(&restless, "a little slower");
+    assert!(restless.scatter.unwrap() > 0.12, "{restless:#?}");
 }
 
 /// A late bend, of which one batch is more than 1.5 times slower: nothing to be sure of.
@@ -246,7 +299,7 @@ fn a_run_of_our_own_on_a_small_pool_falls_and_its_ascending_keys_do_not() {
     assert!(cliff.onset_from_rows >= 80_000 && cliff.onset_to_rows <= 150_000, "{cliff:#?}");
     let ascending = read(&of("autoinc"), CLIFF_FACTOR);
     no_cliff(&ascending, Shape::Flat);
-    remark(&ascending, "strong scatter");
+    assert!(ascending.scatter.unwrap() > 0.12, "{ascending:#?}");
 }
 
 /// Our own runs on what has no cliff: SQLite's UUID table costs more with nearly every batch, 141k rows/s at first and 40k at
@@ -361,14 +414,14 @@ fn the_bounds_hold_for_series_with_a_known_truth() {
         let mut false_cliffs = 0;
         for index in 0..SERIES {
             let known = series(&mut numbers, calm[index % 3], COUNTS[index % 4], noise, NOISE);
-            false_cliffs += usize::from(!read(&known.samples, CLIFF_FACTOR).cliffs.is_empty());
+            false_cliffs += usize::from(!glance(&known.samples, CLIFF_FACTOR).cliffs.is_empty());
         }
         assert!(false_cliffs <= 1, "{noise:?}: {false_cliffs} false cliffs");
         for family in [Family::Step(2.0), Family::Bend(2.0), Family::Saturating] {
             let near = (0..SERIES)
                 .filter(|index| {
                     let known = series(&mut numbers, family, COUNTS[index % 4], noise, NOISE);
-                    let reading = read(&known.samples, CLIFF_FACTOR);
+                    let reading = glance(&known.samples, CLIFF_FACTOR);
                     reading
                         .cliffs
                         .first()
@@ -416,11 +469,9 @@ fn the_command_says_it_in_words_and_by_its_exit_code() {
     assert_eq!(found.status.code(), Some(0), "{}", text(&found));
     let words = stdout(&found);
     for expected in [
-        "autoinc\n  flat: ",
-        "No cliff.",
-        "uuid4\n  step: ",
-        "Cliff (step) between 1M and 1.1M rows, from 249k to 62.4k rows/s, 4.0 times slower.",
-        "confidence high",
+        "autoinc\n  As fast at 2.4M rows as its baseline; flat, no cliff.",
+        "uuid4\n  4.0 times slower at 2.4M rows than its baseline; step, cliff between 1M and 1.1M rows, from 249k to 62.4k rows/s.",
+        "Confidence high: 100% of the copies",
         "run --control-batch",
     ] {
         assert!(words.replace("\n    ", " ").contains(expected), "{expected}: {words}");
@@ -429,7 +480,7 @@ fn the_command_says_it_in_words_and_by_its_exit_code() {
     assert_eq!(failing.status.code(), Some(i32::from(exit::CLIFF)), "{}", text(&failing));
     let lenient = run(home.path(), &["cliffs", "r", "--fail-on-cliff", "--cliff-factor", "5"]);
     assert_eq!(lenient.status.code(), Some(0), "{}", text(&lenient));
-    assert!(stdout(&lenient).replace("\n    ", " ").contains("no lasting slowdown of 5 times"), "{}", text(&lenient));
+    assert!(stdout(&lenient).replace("\n    ", " ").contains("less than the 5 times of a cliff"), "{}", text(&lenient));
     let wrong = run(home.path(), &["cliffs", "r", "--cliff-factor", "1"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("at least 1.15"), "{}", text(&wrong));
@@ -448,7 +499,7 @@ fn the_json_is_versioned_and_unknown_figures_are_null() {
     std::fs::write(home.path().join("r/counters.csv"), counters).unwrap();
     let output = run(home.path(), &["cliffs", "r", "--json"]);
     let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!((&found["format_version"], &found["any_cliff"]), (&1.into(), &true.into()));
+    assert_eq!((&found["format_version"], &found["any_cliff"]), (&2.into(), &true.into()));
     let [flat, fallen] = found["curves"].as_array().unwrap().as_slice() else { panic!("{found}") };
     assert_eq!(flat["shape"], "flat");
     assert_eq!(flat["cliffs"], serde_json::json!([]));
@@ -467,12 +518,15 @@ fn the_same_lines_stand_in_show_and_on_the_picture() {
     let lines: Vec<&str> = shown.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("---- cliff between 1M and 1.1M rows")).unwrap();
     assert!(lines[at - 1].trim_start().starts_with("10 "), "{shown}");
-    assert!(shown.contains("uuid4: step, cliff between 1M and 1.1M rows"), "{shown}");
-    assert!(shown.contains("autoinc: flat, no cliff"), "{shown}");
+    assert!(
+        shown.contains("uuid4: 4.0 times slower at 2.4M rows than its baseline; step, cliff between 1M"),
+        "{shown}"
+    );
+    assert!(shown.contains("autoinc: as fast at 2.4M rows as its baseline; flat, no cliff"), "{shown}");
     let drawn = run(home.path(), &["plot", "r"]);
     assert_eq!(drawn.status.code(), Some(0), "{}", text(&drawn));
     let svg = std::fs::read_to_string(home.path().join("r/seconds-per-batch.svg")).unwrap();
-    assert!(svg.contains("4.0x slower from 1M to 1.1M rows on"), "{svg}");
+    assert!(svg.contains("cliff from 1M to 1.1M rows on"), "{svg}");
 }
 
 #[test]
@@ -521,8 +575,10 @@ fn a_run_ends_with_the_reading_and_may_fail_on_a_cliff() {
     let words = ["run", "--rows", "60k", "--batch-rows", "2k", "--key", "autoinc", "--fail-on-cliff", "--out", "c"];
     let output = run(home.path(), &words);
     // What the machine does to such small batches is its own affair; the exit code and the words have to agree.
-    let has_cliff = stdout(&output).contains(", cliff between");
+    let said = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_sure = !said.contains("confidence low");
+    let has_cliff = is_sure && said.contains(", cliff between");
     let expected = if has_cliff { exit::CLIFF } else { exit::OK };
     assert_eq!(output.status.code(), Some(i32::from(expected)), "{}", text(&output));
-    assert!(has_cliff || stdout(&output).contains("no cliff"), "{}", text(&output));
+    assert!(has_cliff || !is_sure || said.contains("no cliff"), "{}", text(&output));
 }

@@ -1,7 +1,7 @@
 //! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
 
-use crate::analyse::Curve;
 use crate::analyse::cliffs::{self, CLIFF_FACTOR};
+use crate::analyse::{Curve, sentences as words};
 use crate::render::input::Input;
 use crate::render::show::curve_names;
 use crate::units::{human_rate, human_rows, significant};
@@ -39,18 +39,6 @@ impl Speeds {
     /// How many times slower the end is.
     pub fn slowdown(&self) -> Option<f64> {
         self.slowdown
-    }
-}
-
-/// The rows after which every batch was slower than a fallen curve's; `None` where the last batch is not.
-fn slower_from(curve: &Curve) -> Option<u64> {
-    let baseline = curve.baseline()?;
-    let slow = |index: usize| baseline.slowdown(&curve.samples[index]).is_some_and(|factor| factor >= FALLEN);
-    let held = (0..curve.samples.len()).rev().find(|&index| !slow(index));
-    match held {
-        Some(index) if index + 1 < curve.samples.len() => Some(curve.samples[index].table_rows),
-        Some(_) => None,
-        None => Some(0),
     }
 }
 
@@ -137,14 +125,13 @@ fn fastest(input: &Input, measured: &[(&Curve, &String, Speeds)]) -> Vec<String>
 fn falls(curve: &Curve, name: &str, speeds: Speeds) -> String {
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), human_rate);
     let reading = cliffs::read(&curve.samples, CLIFF_FACTOR);
-    let from = match (reading.cliffs.first(), slower_from(curve)) {
-        (Some(cliff), _) => format!(
+    let from = match reading.cliffs.first().filter(|_| reading.has_cliff()) {
+        Some(cliff) => format!(
             "; the cliff is between {} and {} rows",
             human_rows(cliff.onset_from_rows),
             human_rows(cliff.onset_to_rows)
         ),
-        (None, Some(0) | None) => String::new(),
-        (None, Some(rows)) => format!("; slower for good from {} rows on", human_rows(rows)),
+        None => format!("; {}", words::course(&reading)),
     };
     format!(
         "{name} falls {}x: from {} to {} rows/s at {} rows{from}.",

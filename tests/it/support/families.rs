@@ -80,8 +80,20 @@ pub struct Known {
     pub onset_rows: Option<f64>,
 }
 
+/// What every batch of a series costs before noise is added, and where its cliff begins.
+pub struct Truth {
+    pub costs: Vec<f64>,
+    pub onset_rows: Option<f64>,
+}
+
 /// One series of a family.
 pub fn series(numbers: &mut Numbers, family: Family, count: usize, noise: Noise, level: f64) -> Known {
+    let truth = truth(numbers, family, count);
+    Known { samples: copy(numbers, &truth, noise, level), onset_rows: truth.onset_rows }
+}
+
+/// One truth of a family.
+pub fn truth(numbers: &mut Numbers, family: Family, count: usize) -> Truth {
     let is_line = numbers.share() < 0.5;
     let (end, high) = (numbers.between(1.2, 5.0), numbers.between(3.0, 8.0));
     let period = numbers.between(8.0, 16.0).round();
@@ -90,51 +102,50 @@ pub fn series(numbers: &mut Numbers, family: Family, count: usize, noise: Noise,
         Family::Bend(_) => numbers.between(0.3, 0.6),
         _ => numbers.between(0.2, 0.6),
     };
-    let mut before = numbers.normal();
-    let mut samples = Vec::with_capacity(count);
-    for index in 0..count {
+    let mut cost = |index: usize| {
         let x = (index + 1) as f64 / count as f64;
-        let cost = match family {
+        match family {
             Family::Flat => 1.0,
             Family::Slope if is_line => 1.0 + (end - 1.0) * x,
             Family::Slope => end.powf(x),
             Family::Spiky if index > 1 && index + 2 < count && numbers.share() < 0.04 => numbers.between(1.8, 6.0),
             Family::Spiky => 1.0,
             Family::Sawtooth => 1.0 + 1.5 * (index as f64 % period) / period,
-            Family::Step(factor) => {
-                if x > onset + 1e-9 {
-                    factor
-                } else {
-                    1.0
-                }
-            }
+            Family::Step(factor) if x > onset + 1e-9 => factor,
+            Family::Step(_) => 1.0,
             Family::Bend(factor) => 1.0 + (factor - 1.0) * (x - onset).max(0.0) / (1.0 - onset),
             Family::Saturating => 1.0 + (high - 1.0) / (1.0 - onset) * (1.0 - onset / x).max(0.0),
-        };
-        let drawn = match noise {
-            Noise::Independent => numbers.normal(),
-            Noise::Correlated(rho) => {
-                before = rho * before + (1.0 - rho * rho).sqrt() * numbers.normal();
-                before
-            }
-            Noise::HeavyTailed => {
-                let squares: f64 = (0..3).map(|_| numbers.normal().powi(2)).sum();
-                // Of variance 3 by itself.
-                numbers.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
-            }
-        };
-        samples.push(Sample {
-            curve: "known".into(),
-            batch: index as u64 + 1,
-            rows: ROWS,
-            table_rows: (index as u64 + 1) * ROWS,
-            seconds: 0.5 * cost * (level * drawn).exp(),
-            ..Sample::default()
-        });
-    }
+        }
+    };
+    let costs = (0..count).map(&mut cost).collect();
     let falls = matches!(family, Family::Step(_) | Family::Bend(_) | Family::Saturating);
-    let largest = (count as u64 * ROWS) as f64;
-    Known { samples, onset_rows: falls.then_some(onset * largest) }
+    Truth { costs, onset_rows: falls.then_some(onset * (count as u64 * ROWS) as f64) }
+}
+
+/// A truth measured once: its costs with noise drawn anew.
+pub fn copy(numbers: &mut Numbers, truth: &Truth, noise: Noise, level: f64) -> Vec<Sample> {
+    let mut before = numbers.normal();
+    let mut drawn = || match noise {
+        Noise::Independent => numbers.normal(),
+        Noise::Correlated(rho) => {
+            before = rho * before + (1.0 - rho * rho).sqrt() * numbers.normal();
+            before
+        }
+        Noise::HeavyTailed => {
+            let squares: f64 = (0..3).map(|_| numbers.normal().powi(2)).sum();
+            // Of variance 3 by itself.
+            numbers.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
+        }
+    };
+    let sample = |(batch, cost): (u64, &f64)| Sample {
+        curve: "known".into(),
+        batch,
+        rows: ROWS,
+        table_rows: batch * ROWS,
+        seconds: 0.5 * cost * (level * drawn()).exp(),
+        ..Sample::default()
+    };
+    (1..).zip(&truth.costs).map(sample).collect()
 }
 
 /// Whether an interval of table sizes is right: within two batches of a step, within 15% of the table size of a bend.
