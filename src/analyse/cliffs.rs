@@ -4,7 +4,8 @@
 //!
 //! 1. Batches that paid for more than their own rows stay out ([`places`]), a rhythm is taken out ([`rhythm`](super::rhythm)), single
 //!    slow batches are put aside ([`spikes`](super::spikes)).
-//! 2. The curve is described in three ways: gradually ([`fits::gradual`]), by an onset ([`fits::with_onset`]) and by levels
+//! 2. The curve is described in three ways: gradually ([`gradual`](super::fits::gradual)), by an onset
+//!    ([`with_onset`](super::fits::with_onset)) and by levels
 //!    ([`segments`](super::segments)). The description with the lowest score wins: `2 n ln(mean absolute deviation) + k ln n`, which is the
 //!    criterion of Schwarz ("Estimating the dimension of a model", Annals of Statistics 6, 1978) for Laplace noise, with the
 //!    effective number of points as `n` and the number of fitted figures as `k`. What is not gradual has to win by

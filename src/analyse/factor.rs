@@ -1,6 +1,6 @@
 //! The one factor of a curve: how many times slower it is at its end than at first, and how sure that is.
 //!
-//! The median of its last three usable batches over its [baseline](super::baseline). Where every k-th batch is slow
+//! The median of its last three usable batches over its [baseline](mod@super::baseline). Where every k-th batch is slow
 //! ([`rhythm`](super::rhythm)), both are means over whole periods instead: a median of three of them would be that of the slow or of
 //! the fast ones, as the curve happens to end.
 
