@@ -35,6 +35,9 @@ const UNKNOWN: f64 = 10.0;
 const MOST_SCALE: f64 = 3.0;
 /// Copies of longer curves are read by the medians of neighbours.
 const LONG: usize = 400;
+/// Fewer batches than this allow medium at most: over noise that goes on from batch to batch they look like a shape now and then, and
+/// their copies like them.
+const FEW: usize = 24;
 /// The seed.
 const SEED: u64 = 0x636c_6966;
 
@@ -79,8 +82,10 @@ fn worked_out(places: &[Place], left_out: usize, baseline: Option<f64>, cliff_fa
             .unwrap_or(own),
         false => own,
     };
-    let certainty = votes.certainty(&reading);
-    let of_cliff = confidence_of(certainty.cliff_share);
+    let most = if places.len() < FEW { Confidence::Medium } else { Confidence::High };
+    let mut certainty = votes.certainty(&reading);
+    certainty.confidence = certainty.confidence.min(most);
+    let of_cliff = confidence_of(certainty.cliff_share).min(most);
     for cliff in &mut reading.cliffs {
         cliff.confidence = cliff.confidence.min(of_cliff);
         cliff.why.insert(0, sentences::share_with_a_cliff(certainty.cliff_share));

@@ -8,7 +8,7 @@ use rowcliff::error::exit;
 use rowcliff::record::Sample;
 use rowcliff::record::store::{BATCHES_FILE, CsvAppender, read_batches};
 
-use crate::support::families::{Family, NOISES, Numbers, is_near, series};
+use crate::support::families::{FAMILIES, Family, NOISES, Numbers, copy, is_near, series, truth};
 use crate::support::{record, run, stderr, stdout, text};
 
 fn data(file: &str) -> PathBuf {
@@ -431,6 +431,41 @@ fn the_bounds_hold_for_series_with_a_known_truth() {
             assert!(near * 100 >= SERIES * 95, "{noise:?} {family:?}: {near} of {SERIES} found where they are");
         }
     }
+}
+
+/// The bounds of the second table of `cargo bench --bench cliffs`: how often a truth that is measured anew is read as the same shape,
+/// with the same exit code, by the confidence of the first reading. The seeds are not those that the procedure was tuned on.
+#[test]
+fn what_is_read_with_confidence_is_read_alike_when_it_is_measured_anew() {
+    let mut tally = [(0_usize, 0_usize); 3];
+    let (mut low_falls, mut falls) = (0, 0);
+    for (level, count) in [(0.05, 20), (0.05, 40), (0.10, 20), (0.10, 40)] {
+        let mut numbers = Numbers(30_071 + count as u64);
+        for (noise, family) in NOISES.into_iter().flat_map(|noise| FAMILIES.map(|family| (noise, family))) {
+            let truth = truth(&mut numbers, family, count);
+            let readings: Vec<Reading> =
+                (0..3).map(|_| read(&copy(&mut numbers, &truth, noise, level), CLIFF_FACTOR)).collect();
+            let answer = |reading: &Reading| (reading.shape, reading.has_cliff());
+            for (at, one) in readings.iter().enumerate() {
+                let others = readings.iter().enumerate().filter(|(other, _)| *other != at);
+                let alike = others.filter(|(_, other)| answer(other) == answer(one)).count();
+                let cell = &mut tally[one.confidence() as usize];
+                *cell = (cell.0 + 2, cell.1 + alike);
+                if level < 0.06 && count == 40 && matches!(family, Family::Step(_) | Family::Bend(_)) {
+                    falls += 1;
+                    low_falls += usize::from(one.confidence() == Confidence::Low);
+                }
+            }
+        }
+    }
+    let share = |confidence: Confidence| {
+        let (all, alike) = tally[confidence as usize];
+        assert!(all >= 20, "{confidence:?}: {tally:?}");
+        alike as f64 / all as f64
+    };
+    assert!(share(Confidence::High) >= 0.95, "{tally:?}");
+    assert!(share(Confidence::Medium) >= 0.80, "{tally:?}");
+    assert!(low_falls * 5 <= falls, "{low_falls} of {falls} steps and bends are read with low confidence");
 }
 
 /// A run directory with samples only: ascending keys level, random keys falling.
