@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::plan::place::mask_url;
+use crate::secret::mask_words;
 
 /// Tells the new program image where its words are: `PROCESS_ID:DESCRIPTOR`. Exec keeps the process id, so what a child
 /// inherits means nothing to it.
@@ -54,8 +54,30 @@ impl Words {
     }
 }
 
+impl Words {
+    /// A line that quotes a word with a secret, with the word as it may be shown.
+    pub fn hide(&self, line: &str) -> String {
+        let mut line = line.to_owned();
+        for (real, shown) in self.real.iter().zip(&self.shown) {
+            let real = real.to_string_lossy();
+            if *shown == real {
+                continue;
+            }
+            line = line.replace(&*real, shown);
+            // Of `--option=VALUE` messages quote the value alone.
+            if let (true, Some((_, real)), Some((_, shown))) =
+                (real.starts_with("--"), real.split_once('='), shown.split_once('='))
+            {
+                line = line.replace(real, shown);
+            }
+        }
+        line
+    }
+}
+
 fn masked(words: &[OsString]) -> Vec<String> {
-    words.iter().map(|word| mask_url(&word.to_string_lossy())).collect()
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    mask_words(words.iter().map(|word| &**word))
 }
 
 /// The words that differ from what is shown: number, NUL, word, NUL. No word of a command line holds a NUL.
@@ -117,6 +139,14 @@ fn handed_over() -> Option<io::Result<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_that_quotes_a_word_hides_its_password() {
+        let real: Vec<OsString> = ["show", "u:PASS@h/d", "--out=mysql://u:PASS@h/d"].map(OsString::from).to_vec();
+        let words = Words { shown: masked(&real), real, problem: None };
+        let line = words.hide("u:PASS@h/d: no such file; mysql://u:PASS@h/d/run.json: no such file; PASS is a word");
+        assert_eq!(line, "u:***@h/d: no such file; mysql://u:***@h/d/run.json: no such file; PASS is a word");
+    }
 
     #[test]
     fn words_with_a_password_are_packed_and_put_back_and_no_others() {

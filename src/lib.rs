@@ -25,6 +25,7 @@
 //!   forecast. No file, clock or database.
 //! - [`render`]: tables, pictures (SVG and PNG) and the report from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
+//! - [`secret`]: passwords, and what hides those that were typed.
 //! - [`error`]: what ends a command, with its exit code.
 
 pub mod analyse;
@@ -42,5 +43,6 @@ pub mod render;
 pub mod rows;
 pub mod run;
 pub mod schema;
+pub mod secret;
 pub mod target;
 pub mod units;

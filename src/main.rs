@@ -41,10 +41,12 @@ fn main() -> ExitCode {
         exit: error.exit_code(),
     });
     // In front, because what a command says last stands last.
-    output.stderr.splice(0..0, words.problem);
+    output.stderr.splice(0..0, words.problem.clone());
     if json {
         output.stderr = events::closing(&output.stderr, output.exit);
     }
+    output.stderr.iter_mut().for_each(|line| *line = words.hide(line));
+    output.stdout = words.hide(&output.stdout);
     print(&output)
 }
 

@@ -272,7 +272,7 @@ pub struct RunArgs {
     pub stop: StopArgs,
 
     /// Directory of the run; it must be new or empty. rowcliff-runs/UTC-DATE-TIME
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = parse_new_path)]
     pub out: Option<PathBuf>,
 
     /// Go on with the run in --out when there is one, for schedulers that repeat a command
@@ -567,6 +567,14 @@ fn parse_factor(text: &str) -> Result<f64, String> {
         Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
         Ok(_) => Err("must be more than 0".into()),
         Err(_) => Err(format!("{text:?} is not a number; write it as 0.001 or 2")),
+    }
+}
+
+/// A file or directory to be made. Its name stands in messages and records, so it must not be a mistyped login.
+pub(crate) fn parse_new_path(text: &str) -> Result<PathBuf, String> {
+    match crate::secret::mask(text) == text {
+        true => Ok(text.into()),
+        false => Err("this looks like the URL of a server with a password; write ./NAME for a file of that name".into()),
     }
 }
 

@@ -17,7 +17,7 @@ pub struct PlotArgs {
     pub runs: Vec<PathBuf>,
 
     /// Directory for the pictures, or a file NAME.svg or NAME.png for one picture; the first run's own directory when it is left out
-    #[arg(long, short, value_name = "FILE|DIR")]
+    #[arg(long, short, value_name = "FILE|DIR", value_parser = crate::cli::parse_new_path)]
     pub out: Option<PathBuf>,
 
     /// File formats, as a comma list. svg, or what the name of the file says
@@ -73,7 +73,7 @@ pub struct ReportArgs {
     pub runs: Vec<PathBuf>,
 
     /// The file to write. report.html in the first run's own directory
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = crate::cli::parse_new_path)]
     pub out: Option<PathBuf>,
 
     /// Title of the report

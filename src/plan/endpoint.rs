@@ -115,7 +115,8 @@ pub fn repeated(place: &ServerPlace) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::{Place, mask_url, parse, parse_with};
+    use super::super::place::{Place, parse, parse_with};
+    use crate::secret::mask;
     use super::*;
     use crate::plan::option_file::OptionFile;
 
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(secret.reveal(), Some("p,w"));
         let Place::Server(place) = place else { panic!("{place:?}") };
         assert_eq!(place.url(), "mysql://me@a:1,b:2/d");
-        assert_eq!(mask_url(text), "mysql://me:***@a:1,b:2/d");
+        assert_eq!(mask(text), "mysql://me:***@a:1,b:2/d");
         for text in ["mysql://me:hunter2@a,b", "mysql://me:hunter2@a,b:x/d", "mysql://me:hunter2@a,,b/d"] {
             assert!(!refused(text).contains("hunter2"), "{}", refused(text));
         }

@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, Parser};
 use toml::de::{DeTable, DeValue};
 
-use super::place::mask_url;
+use crate::secret::mask;
 use crate::cli::{Cli, Command, RunArgs, Said, SaidOption};
 use crate::error::Error;
 
@@ -262,7 +262,7 @@ fn words_of(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         DeValue::Array(list) => list.iter().map(|value| scalar(value.get_ref())).collect::<Result<Vec<_>, _>>()?,
         single => vec![scalar(single)?],
     };
-    if name == "target" && values.iter().any(|value| mask_url(value) != *value) {
+    if name == "target" && values.iter().any(|value| mask(value) != *value) {
         return Err("a plan file holds no password; use --password-file, ROWCLIFF_PASSWORD or an option file".into());
     }
     Ok(values.iter().map(|value| format!("--{name}={value}")).collect())

@@ -1,6 +1,5 @@
 //! Where rows go: what `--target` may say, and the secret that goes with it.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::endpoint::{self, Endpoint};
 use super::option_file::OptionFile;
 use crate::error::Error;
+pub use crate::secret::Secret;
+use crate::secret::mask;
 
 /// A target of the plan: its place, and the label under which it stands in files and pictures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,55 +65,6 @@ impl ServerPlace {
     }
 }
 
-/// A password: cannot be printed, serialised or compared by accident.
-#[derive(Clone, Default)]
-pub struct Secret(Option<String>);
-
-impl Secret {
-    /// Wraps a password.
-    pub fn new(password: Option<String>) -> Self {
-        Self(password)
-    }
-
-    /// The password, for the driver and nothing else.
-    pub fn reveal(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-
-    /// This one, or where there is none the one of the environment (`ROWCLIFF_PASSWORD`, then `MYSQL_PWD`).
-    #[must_use]
-    pub fn or_environment(self) -> Self {
-        if self.0.is_some() {
-            return self;
-        }
-        Self(["ROWCLIFF_PASSWORD", "MYSQL_PWD"].iter().find_map(|name| std::env::var(name).ok()))
-    }
-
-    /// Whether there is one.
-    pub fn is_some(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Secret(***)" } else { "Secret(none)" })
-    }
-}
-
-/// Replaces the password in anything that looks like a URL with user information.
-pub fn mask_url(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    // The last @ before the path: a password may itself hold one that was not percent-encoded.
-    let authority_end = rest.rfind('@').unwrap_or(0);
-    match rest[..authority_end].split_once(':') {
-        // A user has no slash: this colon stands further behind, in a path.
-        Some((user, _)) if user.contains(['/', '?']) => text.to_owned(),
-        Some((user, _)) => format!("{scheme}://{user}:***{}", &rest[authority_end..]),
-        None => text.to_owned(),
-    }
-}
-
 /// Parses one `--target` that says everything itself.
 ///
 /// # Errors
@@ -132,19 +84,28 @@ pub fn parse_with(text: &str, options: &OptionFile) -> Result<(Place, Secret), E
     let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
     let path = |rest: Option<&str>| match rest {
         Some("") => Err(usage(format!("{text:?} ends with a colon and no path"))),
+        // It would be taken for a file, and its name, with a password in it, would stand in every record of the run.
+        Some(path) if path.contains("://") || mask(path) != path => Err(usage(format!(
+            "{word}: takes the path of a file, and {:?} looks like the URL of a server; leave {word}: out to name a \
+             server, or write ./NAME for a file of that name",
+            mask(path)
+        ))),
         other => Ok(other.map(PathBuf::from)),
     };
     match word {
         "sqlite" => Ok((Place::Sqlite { path: path(rest)? }, Secret::default())),
         "scratch" => Ok((Place::Scratch { binary: path(rest)? }, Secret::default())),
-        "mysql" | "mariadb" => parse_server(text, options).map_err(usage),
-        _ => Err(usage(format!("{:?} is not a target", mask_url(text)))),
+        "mysql" | "mariadb" => parse_server(text, options).map_err(|cause| {
+            let explained = split_password(text).unwrap_or(cause);
+            usage(explained)
+        }),
+        _ => Err(usage(format!("{:?} is not a target", mask(text)))),
     }
 }
 
 fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), String> {
     let (one, others) = endpoint::split_hosts(text)?;
-    let url = url::Url::parse(&one).map_err(|error| format!("{:?} is not a URL: {error}", mask_url(text)))?;
+    let url = url::Url::parse(&one).map_err(|error| format!("{:?} is not a URL: {error}", mask(text)))?;
     let decoded = |part: &str, what: &str| {
         percent_decode(part).ok_or_else(|| format!("{what} in the URL is not percent-encoded UTF-8"))
     };
@@ -198,6 +159,23 @@ fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), Str
     Ok((Place::Server(place), Secret::new(password)))
 }
 
+/// Why a URL is not understood when a character in its password ends the part of the URL that it stands in.
+fn split_password(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("://")?;
+    let (user, behind) = rest.split_once(':')?;
+    let password = &behind[..behind.rfind('@')?];
+    if user.contains(['/', '?', '#', '@']) {
+        return None;
+    }
+    let character = password.chars().find(|char| matches!(char, '/' | '?' | '#'))?;
+    Some(format!(
+        "the password in {:?} holds a {character:?}, which ends the part of a URL that a password stands in; \
+         encode it as %{:02X}, or use --password-file",
+        mask(text),
+        u32::from(character)
+    ))
+}
+
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -247,15 +225,33 @@ mod tests {
         assert_eq!(secret.reveal(), Some("p@ss:word"));
         assert_eq!(place.url(), "mysql://me@h:3306/d");
         assert_eq!(format!("{secret:?}"), "Secret(***)");
-        assert_eq!(mask_url("mysql://me:p@ss@h/d"), "mysql://me:***@h/d");
-        assert_eq!(mask_url("mysql://me@h/d"), "mysql://me@h/d");
-        assert_eq!(mask_url("--target=mysql://me:p/w?@h/d"), "--target=mysql://me:***@h/d");
+        assert_eq!(mask("mysql://me:p@ss@h/d"), "mysql://me:***@h/d");
+        assert_eq!(mask("mysql://me@h/d"), "mysql://me@h/d");
+        assert_eq!(mask("--target=mysql://me:p/w?@h/d"), "--target=mysql://me:***@h/d");
         let socket = "mysql://me@localhost/d?socket=/tmp/a:b@c";
-        assert_eq!(mask_url(socket), socket);
+        assert_eq!(mask(socket), socket);
         let message = parse("mysql://me:hunter2@h").unwrap_err().to_string();
         assert!(!message.contains("hunter2"), "{message}");
         let message = parse("postgres://me:hunter2@h/d").unwrap_err().to_string();
         assert!(!message.contains("hunter2"), "{message}");
+    }
+
+    #[test]
+    fn a_character_that_cuts_a_password_is_explained() {
+        for (password, code) in [("PA#SS", "%23"), ("PA/SS", "%2F"), ("PA?SS", "%3F"), ("12#PASS", "%23"), ("12/PASS", "%2F")] {
+            let message = parse(&format!("mysql://me:{password}@h/d")).unwrap_err().to_string();
+            assert!(message.contains(code) && message.contains("--password-file"), "{message}");
+            assert!(!message.contains("SS"), "{message}");
+        }
+        assert!(parse("mysql://me:PA%23SS@h/d").is_ok());
+    }
+
+    #[test]
+    fn a_url_is_no_file() {
+        for text in ["sqlite:mysql://me:PASS@h/d", "sqlite:me:PASS@h/d", "scratch:mysql://me:PASS@h/d"] {
+            let message = parse(text).unwrap_err().to_string();
+            assert!(message.contains("URL of a server") && !message.contains("PASS"), "{message}");
+        }
     }
 
     #[test]

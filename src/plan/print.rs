@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::Arg;
 
 use super::file::{is_list, is_switch, name_of, plan_options};
-use super::place::mask_url;
+use crate::secret::mask;
 use crate::cli::{Said, SaidOption};
 use crate::error::Error;
 
@@ -38,7 +38,7 @@ pub fn plan_file(said: &Said) -> Result<Printed, Error> {
         let mut values = Vec::new();
         for word in &words.values {
             let text = text_of(name, word)?;
-            let masked = mask_url(text);
+            let masked = mask(text);
             if name == "target" && masked != text {
                 notes.push(format!(
                     "the password of {masked} is not written; give it with --password-file or ROWCLIFF_PASSWORD"

@@ -50,6 +50,65 @@ fn wrong_words_are_refused_with_the_flag_and_the_next_step() {
 }
 
 #[test]
+fn a_password_in_a_mistyped_word_is_in_no_output_and_no_file() {
+    const SECRET: &str = "zQx7secret";
+    let home = tempfile::tempdir().unwrap();
+    let targets = [
+        "mysql//u:{}@h/db",
+        "mysql:/u:{}@h/db",
+        "mysql:u:{}@h/db",
+        "u:{}@h/db",
+        "mysql://u:{}",
+        "mysql://u:{}@localhost:1/db",
+        "mysql://u:{}#x@h/db",
+        "mysql://u:12/{}@h/db",
+        "sqlite:mysql://u:{}@h/x",
+        "scratch:mysql://u:{}@h/x",
+        "postgres://u:{}@h/x",
+        "mysql://u:{}@h:port/db",
+    ]
+    .map(|form| form.replace("{}", SECRET));
+    for target in &targets {
+        let joined = format!("--target={target}");
+        let commands: [&[&str]; 14] = [
+            &["run", "--target", target, "--rows", "2k", "--batch-rows", "1k"],
+            &["run", &joined, "--rows", "2k", "--batch-rows", "1k"],
+            &["run", target],
+            &["run", "--rows", target],
+            &["run", "--rows", "2k", "--batch-rows", "1k", "--key", "autoinc", "--title", target],
+            &["run", "--rows", "2k", "--batch-rows", "1k", "--key", "autoinc", "--out", target],
+            &["check", "--target", target, "--rows", "2k"],
+            &["check", "--print-plan", "--target", target, "--rows", "2k"],
+            &["run", "--plan", target],
+            &["show", target],
+            &["compare", target, target],
+            &["clean", target],
+            &["restore", "--target", target],
+            &[target],
+        ];
+        for words in commands {
+            let output = run(home.path(), words);
+            assert!(!text(&output).contains(SECRET), "{words:?}: {}", text(&output));
+        }
+    }
+    for words in [&["run", "--password=zQx7secret"][..], &["run", "-pzQx7secret"], &["run", "--password", SECRET]] {
+        let output = run(home.path(), words);
+        assert_eq!(code(&output), exit::USAGE, "{words:?}: {}", text(&output));
+        assert!(!text(&output).contains(SECRET), "{words:?}: {}", text(&output));
+    }
+    let mut left = vec![home.path().to_owned()];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            let holds = bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+            assert!(!holds, "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn help_and_version_work_before_anything_that_can_fail() {
     let home = tempfile::tempdir().unwrap();
     for words in [&["--help"][..], &["run", "--help"], &["--version"], &["show", "--help"]] {
