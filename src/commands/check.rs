@@ -33,7 +33,7 @@ fn print_plan(args: &RunArgs) -> Result<Output, Error> {
     // Nothing is connected to, so that nobody needs to be asked.
     let mut args = args.clone();
     args.access.ask_password = false;
-    plan::of_args(&args)?;
+    plan::of_args(&args, None)?;
     let printed = plan::print::plan_file(&args.said)?;
     Ok(Output { stdout: printed.toml, stderr: printed.notes, exit: exit::OK })
 }
@@ -41,7 +41,7 @@ fn print_plan(args: &RunArgs) -> Result<Output, Error> {
 fn check(args: &RunArgs, like: Option<&Path>) -> Result<Output, Error> {
     // Before anything is connected to: a wrong path is found at once.
     let like = like.map(Like::read).transpose()?;
-    let resolved = plan::of_args(args)?;
+    let resolved = plan::of_args(args, super::run::remembered_part(args))?;
     if let Some(nothing) = super::run::nothing_to_do(&resolved.plan) {
         return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
     }

@@ -11,8 +11,8 @@ use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
-use crate::plan::{self, Place, Plan, Protection, Secret, TargetSpec};
-use crate::record::store::RUN_FILE;
+use crate::plan::{self, Place, Plan, Protection, Secret, Shard, TargetSpec};
+use crate::record::store::{RUN_FILE, read_run};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::cliffs;
 use crate::render::pictures::PictureOptions;
@@ -26,7 +26,7 @@ use crate::target::registry::{self, Opening};
 /// # Errors
 /// Wrong usage, nothing could be reached, or results could not be saved.
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
-    let resolved = plan::of_args(args)?;
+    let resolved = plan::of_args(args, remembered_part(args))?;
     if let Some(nothing) = nothing_to_do(&resolved.plan) {
         return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
     }
@@ -148,6 +148,14 @@ pub fn nothing_to_do(plan: &Plan) -> Option<String> {
         "shard {shard} has nothing to do: the plan has {} cells, and all that can run are in other shards",
         shard.plan_cells
     ))
+}
+
+/// The part of a larger plan that the run in `--out` was begun with, where it is gone on with.
+pub(super) fn remembered_part(args: &RunArgs) -> Option<(u32, u32)> {
+    let directory = args.out.as_ref().filter(|_| args.go_on)?;
+    let plan = read_run(directory).ok()?.plan;
+    let shard: Shard = serde_json::from_value(plan.get("shard")?.clone()).ok()?;
+    Some((shard.number, shard.parts))
 }
 
 fn out_directory(args: &RunArgs, plan: &Plan) -> PathBuf {

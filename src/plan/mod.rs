@@ -104,13 +104,15 @@ pub struct Plan {
 
 /// From the words to the plan: the engine table, the matrix, and the part of it that was asked for.
 ///
+/// `remembered` is the part, and how many there are, that the run in `--out` was begun with, where it is gone on with.
+///
 /// # Errors
 /// As [`resolve`]; what was said in a plan file is named with its line.
-pub fn of_args(args: &RunArgs) -> Result<Resolved, Error> {
+pub fn of_args(args: &RunArgs, remembered: Option<(u32, u32)>) -> Result<Resolved, Error> {
     let make = || {
         let mut resolved = resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
         if let Some(word) = args.shard {
-            let (number, parts) = shard::asked(word, |name| std::env::var(name).ok())?;
+            let (number, parts) = shard::asked(word, remembered, |name| std::env::var(name).ok())?;
             shard::cut(&mut resolved, number, parts);
         }
         Ok(resolved)

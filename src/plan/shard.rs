@@ -30,31 +30,78 @@ impl std::fmt::Display for Shard {
 
 /// The part that was asked for: its number and how many there are.
 ///
-/// A Slurm array `--array=MIN-MAX:STEP` counts its tasks in steps; `variable` reads the environment.
+/// A Slurm array `--array=MIN-MAX:STEP` counts its tasks in steps; `variable` reads the environment. `remembered` is the part
+/// that the run's directory holds already: when only some tasks of an array are submitted again, Slurm counts those alone.
 ///
 /// # Errors
-/// A variable of the array job is missing or makes no sense.
-pub fn asked(word: ShardWord, variable: impl Fn(&str) -> Option<String>) -> Result<(u32, u32), Error> {
-    let (number, parts) = match word {
+/// A variable of the array job is missing or makes no sense, or the array may be a part of an earlier one.
+pub fn asked(
+    word: ShardWord,
+    remembered: Option<(u32, u32)>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(u32, u32), Error> {
+    let array = match word {
         ShardWord::Part { number, parts } => return Ok((number, parts)),
         ShardWord::Slurm => slurm(variable)?,
     };
-    let cause = |number: u64| format!("task {number} of an array of {parts} tasks: the array has gaps");
-    if !(1..=parts).contains(&number) {
-        return Err(Error::usage(
-            "--shard slurm",
-            cause(number),
-            "submit it with --array=1-N, or name the part with --shard I/N",
-        ));
+    if let Some((number, parts)) = remembered.filter(|&(_, parts)| array.tasks < u64::from(parts)) {
+        return Ok((number, parts));
     }
-    match (u32::try_from(number), u32::try_from(parts)) {
+    if let Some(error) = array.doubt() {
+        return Err(error);
+    }
+    match (u32::try_from(array.number), u32::try_from(array.tasks)) {
         (Ok(number), Ok(parts)) => Ok((number, parts)),
-        _ => Err(Error::usage("--shard slurm", format!("{parts} tasks are too many"), "submit a smaller array")),
+        _ => Err(Error::usage(SLURM, format!("{} tasks are too many", array.tasks), "submit a smaller array")),
     }
 }
 
-fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<(u64, u64), Error> {
-    let flag = "--shard slurm";
+const SLURM: &str = "--shard slurm";
+
+/// A task of an array job.
+struct Task {
+    /// Its number in the array, from 1.
+    number: u64,
+    /// Tasks of the array.
+    tasks: u64,
+    /// The id that it was given.
+    id: u64,
+    /// The least id of the array.
+    least: u64,
+    /// From one id to the next.
+    step: u64,
+}
+
+impl Task {
+    /// Why its part cannot be known.
+    fn doubt(&self) -> Option<Error> {
+        let Self { number, tasks, id, least, step } = self;
+        if !(1..=*tasks).contains(number) {
+            return Some(Error::usage(
+                SLURM,
+                format!("task {number} of an array of {tasks} tasks: the array has gaps"),
+                "submit it with --array=1-N, or name the part with --shard I/N",
+            ));
+        }
+        // `--array=3` or `--array=3,4` after a first `--array=1-N`. With steps an array of its own may begin anywhere.
+        (*least > 1 && *step == 1).then(|| {
+            Error::usage(
+                SLURM,
+                format!(
+                    "task {id} of an array of {tasks} that begins at {least}: tasks of a larger array submitted again \
+                     would load other parts than at first"
+                ),
+                format!(
+                    "name the part with --shard {id}/N, N being the number of tasks of the first submission, or give \
+                     --continue with the --out of the first, which remembers it"
+                ),
+            )
+        })
+    }
+}
+
+fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<Task, Error> {
+    let flag = SLURM;
     let number = |name: &str| match variable(name).filter(|text| !text.is_empty()) {
         Some(text) => text.trim().parse::<u64>().map(Some).map_err(|_| {
             Error::usage(flag, format!("{name} is {text:?}, not a number"), "leave the variable to Slurm")
@@ -71,7 +118,7 @@ fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<(u64, u64), Error>
         })
     };
     let (id, least) = (needed("SLURM_ARRAY_TASK_ID")?, needed("SLURM_ARRAY_TASK_MIN")?);
-    let parts = needed("SLURM_ARRAY_TASK_COUNT")?;
+    let tasks = needed("SLURM_ARRAY_TASK_COUNT")?;
     let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
     let from_least = id.checked_sub(least).filter(|distance| distance.is_multiple_of(step));
     let Some(from_least) = from_least else {
@@ -81,7 +128,7 @@ fn slurm(variable: impl Fn(&str) -> Option<String>) -> Result<(u64, u64), Error>
             "submit it with --array=1-N, or name the part with --shard I/N",
         ));
     };
-    Ok((from_least / step + 1, parts))
+    Ok(Task { number: from_least / step + 1, tasks, id, least, step })
 }
 
 /// Leaves one part of a plan: its curves, and the targets that they need.
@@ -220,6 +267,7 @@ mod tests {
         let task = |id, least, count, step| {
             asked(
                 ShardWord::Slurm,
+                None,
                 environment(&[
                     ("SLURM_ARRAY_TASK_ID", id),
                     ("SLURM_ARRAY_TASK_MIN", least),
@@ -245,14 +293,36 @@ mod tests {
     }
 
     #[test]
+    fn tasks_that_are_submitted_again_keep_their_part_or_are_refused() {
+        let task = |id: &str, least: &str, count: &str, remembered| {
+            let pairs =
+                [("SLURM_ARRAY_TASK_ID", id), ("SLURM_ARRAY_TASK_MIN", least), ("SLURM_ARRAY_TASK_COUNT", count)];
+            asked(ShardWord::Slurm, remembered, environment(&pairs))
+        };
+        // --array=3, then --array=3,4 and --array=1,4, each after --array=1-4.
+        assert_eq!(task("3", "3", "1", Some((3, 4))).unwrap(), (3, 4));
+        assert_eq!(task("4", "3", "2", Some((4, 4))).unwrap(), (4, 4));
+        assert_eq!(task("4", "1", "2", Some((4, 4))).unwrap(), (4, 4));
+        for (id, least, count) in [("3", "3", "1"), ("4", "3", "2"), ("10", "10", "3")] {
+            let error = task(id, least, count, None).unwrap_err().to_string();
+            assert!(error.contains(&format!("--shard {id}/N")) && error.contains("first submission"), "{error}");
+        }
+        // Of an array as large as before or larger the directory decides nothing.
+        assert_eq!(task("3", "1", "4", Some((2, 4))).unwrap(), (3, 4));
+        assert_eq!(task("3", "1", "8", Some((3, 4))).unwrap(), (3, 8));
+        assert_eq!(task("1", "1", "1", None).unwrap(), (1, 1));
+        assert_eq!(task("0", "0", "1", None).unwrap(), (1, 1));
+    }
+
+    #[test]
     fn the_missing_variable_is_named() {
         let all = ["SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"];
         for missing in all {
             let pairs: Vec<_> = all.into_iter().filter(|name| *name != missing).map(|name| (name, "1")).collect();
-            let error = asked(ShardWord::Slurm, environment(&pairs)).unwrap_err().to_string();
+            let error = asked(ShardWord::Slurm, None, environment(&pairs)).unwrap_err().to_string();
             assert!(error.contains(&format!("{missing} is not set")), "{error}");
         }
-        assert_eq!(asked(ShardWord::Part { number: 2, parts: 3 }, environment(&[])).unwrap(), (2, 3));
+        assert_eq!(asked(ShardWord::Part { number: 2, parts: 3 }, None, environment(&[])).unwrap(), (2, 3));
     }
 
     proptest! {

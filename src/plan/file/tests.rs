@@ -16,7 +16,7 @@ fn parsed(words: &[&str]) -> Result<Box<RunArgs>, Error> {
 /// What a file and words give, as the plan in JSON.
 pub(super) fn planned(words: &[&str]) -> Result<serde_json::Value, String> {
     let args = parsed(words).map_err(|error| error.to_string())?;
-    let resolved = of_args(&args).map_err(|error| error.to_string())?;
+    let resolved = of_args(&args, None).map_err(|error| error.to_string())?;
     Ok(serde_json::to_value(&resolved.plan).unwrap())
 }
 
