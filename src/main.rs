@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use rowcliff::cli::{Cli, Command};
+use rowcliff::cli::{Cli, Command, hints};
 use rowcliff::commands::{
     Output, check, clean, cliffs, compare, engines, forecast, plot, report, restore, resume, run, show, status,
 };
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     // First of all: it may start the program anew.
     let words = Words::of_process();
     // What clap says of a wrong word quotes it, so it says it of the masked ones.
-    let cli = Cli::try_parse_from(&words.real).unwrap_or_else(|_| Cli::parse_from(&words.shown));
+    let cli = Cli::try_parse_from(&words.real)
+        .unwrap_or_else(|_| Cli::try_parse_from(&words.shown).unwrap_or_else(|error| hints::explained(error).exit()));
     let json = cli.command.speaks_json();
     let result = file::complete(cli, &words.real).and_then(|cli| match &cli.command {
         Command::Run(args) => run::run(args, &words.shown),

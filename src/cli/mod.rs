@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod foreign;
+pub mod hints;
 pub mod lifecycle;
 pub mod plot;
 pub mod probe;
@@ -525,9 +526,13 @@ pub struct CleanArgs {
 /// The options of `restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// The server, as for `run`. Every server that a run of this user left changed
+    /// The server, as for `run`. Without one, the servers that this user's runs left changed are listed, and it is asked
     #[arg(long, value_name = "TARGET")]
     pub target: Vec<String>,
+
+    /// Every server that a run of this user left changed, without being asked
+    #[arg(long, conflicts_with = "target")]
+    pub all: bool,
 
     /// How to log in.
     #[command(flatten)]
@@ -574,7 +579,9 @@ fn parse_factor(text: &str) -> Result<f64, String> {
 pub(crate) fn parse_new_path(text: &str) -> Result<PathBuf, String> {
     match crate::secret::mask(text) == text {
         true => Ok(text.into()),
-        false => Err("this looks like the URL of a server with a password; write ./NAME for a file of that name".into()),
+        false => {
+            Err("this looks like the URL of a server with a password; write ./NAME for a file of that name".into())
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::Output;
 use crate::cli::RestoreArgs;
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, Secret, ServerPlace, place};
+use crate::render::ask;
 use crate::target::mysql::Access;
 use crate::target::mysql::globals::{self, SavedGlobals};
 
@@ -26,6 +27,11 @@ pub fn run(args: &RestoreArgs) -> Result<Output, Error> {
     let tasks = tasks(args, &login)?;
     if tasks.is_empty() {
         output.stdout.push_str("no run left anything to be put back\n");
+        return Ok(output);
+    }
+    if args.target.is_empty() && !args.all && !agreed(&tasks)? {
+        output.stdout.push_str("nothing was changed\n");
+        return Ok(output);
     }
     let mut failures = Vec::new();
     for task in tasks {
@@ -41,6 +47,28 @@ pub fn run(args: &RestoreArgs) -> Result<Output, Error> {
         output.stderr.extend(failures);
     }
     Ok(output)
+}
+
+/// Whether the servers that were found are meant: nobody typed their names.
+fn agreed(tasks: &[Task]) -> Result<bool, Error> {
+    let lines: Vec<String> = tasks.iter().map(Task::line).collect();
+    ask::yes(&lines, "Put these settings back?").ok_or_else(|| {
+        Error::usage(
+            "restore",
+            format!("runs of this user left settings changed on\n  {}", lines.join("\n  ")),
+            "give --all to put all of them back, or name one server with --target",
+        )
+    })
+}
+
+impl Task {
+    /// The server, with what was changed there.
+    fn line(&self) -> String {
+        let changes = self.saved.iter().flat_map(|(_, saved)| &saved.changes);
+        let names: Vec<String> =
+            changes.map(|change| format!("{}={} (it was {})", change.name, change.set_to, change.original)).collect();
+        format!("{}: {}", self.place.url(), names.join(", "))
+    }
 }
 
 fn tasks(args: &RestoreArgs, login: &Login) -> Result<Vec<Task>, Error> {

@@ -235,12 +235,24 @@ pub trait UuidSource: fmt::Debug + Send + Sync {
     fn rows_max(&self) -> u64;
 }
 
+/// The family that a word of other programs stands for.
+fn meant(word: &str) -> Option<&'static str> {
+    let letters: String = word.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain = match letters.as_str() {
+        "autoincrement" | "serial" | "bigserial" | "identity" | "id" => "autoinc".to_owned(),
+        "uuid" | "guid" | "random" => "uuid4".to_owned(),
+        _ => letters.replace("uuidv", "uuid").replace("guid", "uuid"),
+    };
+    FAMILIES.iter().map(|entry| entry.name).find(|name| *name == plain)
+}
+
 /// Why a key cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No such family.
     #[error(
-        "{word:?} is not a key; known keys are {}, and a UUID may name its storage, as in uuid4:binary16",
+        "{word:?} is not a key{}; known keys are {}, and a UUID may name its storage, as in uuid4:binary16",
+        meant(word).map_or_else(String::new, |name| format!(" (did you mean {name}?)")),
         family_names()
     )]
     UnknownFamily {
@@ -327,6 +339,12 @@ mod tests {
         let message = |word: &str| word.parse::<Key>().unwrap_err().to_string();
         assert!(message("uuid5").contains("\"uuid5\" is not a key"), "{}", message("uuid5"));
         assert!(message("uuid5").contains("autoinc, uuid1, uuid4, uuid6, uuid7"), "{}", message("uuid5"));
+        for (word, meant) in
+            [("uuidv7", "uuid7"), ("UUIDv4", "uuid4"), ("auto_increment", "autoinc"), ("uuid", "uuid4")]
+        {
+            assert!(message(word).contains(&format!("did you mean {meant}?")), "{}", message(word));
+        }
+        assert!(!message("uuid5").contains("did you mean"), "{}", message("uuid5"));
         assert!(message("uuid4:text").contains("\"text\" is not a storage"), "{}", message("uuid4:text"));
         assert!(message("uuid4:text").contains("char32, char36, binary16, native"), "{}", message("uuid4:text"));
         assert!(message("autoinc:char32").contains("takes no storage"), "{}", message("autoinc:char32"));

@@ -116,9 +116,9 @@ pub fn repeated(place: &ServerPlace) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::place::{Place, parse, parse_with};
-    use crate::secret::mask;
     use super::*;
     use crate::plan::option_file::OptionFile;
+    use crate::secret::mask;
 
     fn server(text: &str) -> ServerPlace {
         match parse(text).unwrap().0 {

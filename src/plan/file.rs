@@ -12,9 +12,9 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, Parser};
 use toml::de::{DeTable, DeValue};
 
-use crate::secret::mask;
 use crate::cli::{Cli, Command, RunArgs, Said, SaidOption};
 use crate::error::Error;
+use crate::secret::mask;
 
 /// Options of `run` that belong to one invocation, to its machine or to the person who starts it, and not to a plan.
 pub const NOT_IN_A_PLAN: &[&str] = &[

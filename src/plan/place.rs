@@ -238,7 +238,9 @@ mod tests {
 
     #[test]
     fn a_character_that_cuts_a_password_is_explained() {
-        for (password, code) in [("PA#SS", "%23"), ("PA/SS", "%2F"), ("PA?SS", "%3F"), ("12#PASS", "%23"), ("12/PASS", "%2F")] {
+        for (password, code) in
+            [("PA#SS", "%23"), ("PA/SS", "%2F"), ("PA?SS", "%3F"), ("12#PASS", "%23"), ("12/PASS", "%2F")]
+        {
             let message = parse(&format!("mysql://me:{password}@h/d")).unwrap_err().to_string();
             assert!(message.contains(code) && message.contains("--password-file"), "{message}");
             assert!(!message.contains("SS"), "{message}");

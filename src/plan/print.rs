@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use clap::Arg;
 
 use super::file::{is_list, is_switch, name_of, plan_options};
-use crate::secret::mask;
 use crate::cli::{Said, SaidOption};
 use crate::error::Error;
+use crate::secret::mask;
 
 /// A plan file, and what a person should know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,7 @@
 //! - [`show`]: the tables of a run, set by [`table`]; [`columns`] says what stands in them, [`export`] is the same for machines.
 //! - [`status`]: where a run stands, while it goes on.
 
+pub mod ask;
 pub mod cache;
 pub mod cliffs;
 pub mod closing;

@@ -1053,13 +1053,17 @@ fn after_kill_9_the_next_run_or_restore_puts_back() {
         assert_eq!(next.curves[0].flush_in_force, format!("{KNOB}=1"));
         assert!(next.targets[&url].notes.join("\n").contains(&format!("{KNOB} is 1 again")), "{:?}", next.targets);
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("1", 0));
+        // Nobody typed the server's name, and nobody can be asked.
+        let output = run(home.path(), &["restore"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert!(stderr(&output).contains("--all") && stderr(&output).contains(KNOB), "{}", text(&output));
         // restore, without being told where.
         killed(&["--flush", "2"]);
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success(), "{}", text(&output));
         assert!(stdout(&output).contains(&format!("{KNOB} is 1 again")), "{}", text(&output));
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("1", 0));
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(stdout(&output).contains("no run left anything"), "{}", text(&output));
         // restore with a target; clean of a run.
         killed(&["--flush", "2"]);
@@ -1072,7 +1076,7 @@ fn after_kill_9_the_next_run_or_restore_puts_back() {
         // Not when somebody else decided meanwhile.
         killed(&["--flush", "2"]);
         execute(&server, &[&format!("SET GLOBAL {KNOB}=0")]);
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success(), "{}", text(&output));
         assert!(stdout(&output).contains("left at 0: somebody else"), "{}", text(&output));
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("0", 0));
@@ -1104,7 +1108,7 @@ fn nothing_is_put_back_on_a_server_that_was_started_anew() {
         std::thread::sleep(Duration::from_secs(6));
         let server = server.restart(&[&format!("--{}=2", KNOB.replace('_', "-"))]);
         assert_eq!(knob(&server), "2");
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success(), "{}", text(&output));
         assert!(stdout(&output).contains("left at 2: the server was started anew"), "{}", text(&output));
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("2", 0));
@@ -1127,7 +1131,7 @@ fn a_second_run_that_changes_globals_is_refused() {
         );
         assert_eq!(knob(&server), "2");
         // By the same user: restore leaves a run that is at work alone.
-        let output = run(first_home.path(), &["restore"]);
+        let output = run(first_home.path(), &["restore", "--all"]);
         assert!(stdout(&output).contains("is at work"), "{}", text(&output));
         assert_eq!(knob(&server), "2");
         // One that changes nothing may run.
@@ -1168,7 +1172,7 @@ fn variables_of_every_type_are_set_and_put_back_as_they_were_written() {
         child.kill().unwrap();
         child.wait().unwrap();
         std::thread::sleep(Duration::from_millis(500));
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success(), "{}", text(&output));
         for (name, _, original) in changes {
             assert_eq!(global(&mut conn, name), original, "{name}: {}", text(&output));
@@ -1258,11 +1262,11 @@ fn a_restore_that_fails_is_the_last_line_and_stays_saved() {
         let last = format!("{} {}", last[1], last[0]);
         assert!(last.contains(&format!("SET GLOBAL {KNOB}=1")) && last.contains("rowcliff restore"), "{said}");
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("2", 1));
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
         assert!(stderr(&output).lines().last().unwrap().contains(&format!("SET GLOBAL {KNOB}=1")), "{}", text(&output));
         execute(&server, &[&format!("GRANT {privilege} ON *.* TO u@localhost")]);
-        let output = run(home.path(), &["restore"]);
+        let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success() && knob(&server) == "1", "{}", text(&output));
     }
 }
@@ -1275,7 +1279,7 @@ fn restore_does_not_touch_another_server_and_says_what_is_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     drop(server);
-    let output = run(home.path(), &["restore"]);
+    let output = run(home.path(), &["restore", "--all"]);
     assert_eq!(output.status.code(), Some(1));
     let last = stderr(&output).lines().last().unwrap().to_owned();
     assert!(last.contains("no server answers") && last.contains("remove"), "{last}");
