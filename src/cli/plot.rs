@@ -83,6 +83,10 @@ pub struct ReportArgs {
     /// Only curves whose name has this in it; * stands for anything, case does not matter. Repeatable: any of them
     #[arg(long, value_name = "PATTERN")]
     pub only: Vec<String>,
+
+    /// How files of other programs are read.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// A file format.

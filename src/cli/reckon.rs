@@ -42,6 +42,10 @@ pub struct ForecastArgs {
     #[arg(value_name = "RUN_DIR|CSV")]
     pub run: PathBuf,
 
+    /// Only curves whose name has this in it; * stands for anything, case does not matter. Repeatable: any of them
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
+
     /// The table size to forecast (300M is 300,000,000)
     #[arg(long, value_name = "ROWS", value_parser = units::parse_rows, allow_negative_numbers = true)]
     pub at: u64,

@@ -1,25 +1,27 @@
 //! `rowcliff forecast`: what a batch will cost at a table size that a run has not reached, from the files alone.
 
 use super::Output;
+use super::plot::keep_only;
 use crate::analyse::Curve;
 use crate::analyse::forecast::{Growth, Model, cache_rows};
 use crate::cli::reckon::ForecastArgs;
 use crate::error::{Error, exit};
-use crate::record::RunRecord;
+use crate::render::cache;
 use crate::render::forecast::{Answer, Forecasts, Reckoned};
 use crate::render::input::{self, Input};
 use crate::render::show::curve_names;
 
-/// Reckons, and ends with 1 where nothing could be forecast.
+/// Reckons, and ends with 1 where a curve that was asked for has no forecast.
 ///
 /// # Errors
 /// The path is no run and no file that can be read, its horizontal axis is not the size of the table, or it has no batch.
 pub fn run(args: &ForecastArgs) -> Result<Output, Error> {
-    let input = input::load_with(std::slice::from_ref(&args.run), &args.foreign.options())?;
+    let mut input = input::load_with(std::slice::from_ref(&args.run), &args.foreign.options())?;
     if let Some(axis) = &input.other_x {
         let next = "name the column of rows in the table with --x COLUMN";
         return Err(Error::file(&args.run, format!("{axis:?} is not the size of the table"), next));
     }
+    keep_only(&mut input, &args.only)?;
     let names = curve_names(&input);
     let curves = input.curves.iter().zip(names).filter(|(curve, _)| !curve.samples.is_empty());
     let answers = curves.map(|(curve, name)| Answer { name, reckoned: reckon(&input, curve, args.at) }).collect();
@@ -27,7 +29,7 @@ pub fn run(args: &ForecastArgs) -> Result<Output, Error> {
     if forecasts.answers.is_empty() {
         return Err(Error::file(&args.run, "no curve has a batch", "see `rowcliff status` for where the run stands"));
     }
-    let exit = if forecasts.made() == 0 { exit::FAILED } else { exit::OK };
+    let exit = if forecasts.made() < forecasts.answers.len() { exit::FAILED } else { exit::OK };
     let stdout = if args.json { forecasts.json() } else { forecasts.text() };
     Ok(Output { stdout, stderr: input.problems, exit })
 }
@@ -54,14 +56,8 @@ fn reckon(input: &Input, curve: &Curve, at: u64) -> Reckoned {
     }
 }
 
-/// The size of the engine's cache while the curve ran, where the plan names its variable and the server told its value.
+/// The size of the engine's cache while the curve ran, where it is known.
 fn cache_bytes(input: &Input, curve: &Curve) -> Option<u64> {
-    let record = input.record_of(curve)?;
-    let run: &RunRecord = input.runs.iter().find(|run| run.label == curve.run)?.record.as_ref()?;
-    let at = run.curves.iter().position(|other| other.curve == record.curve)?;
-    let cache = &run.plan["curves"][at]["cell"]["engine_entry"]["cache"];
-    (cache["unit"] == "bytes").then_some(())?;
-    let variable = cache["variable"].as_str()?;
-    let value = record.variables.get(variable).or_else(|| run.targets.get(&record.target)?.variables.get(variable))?;
-    value.parse().ok().filter(|bytes| *bytes > 0)
+    let run = input.runs.iter().find(|run| run.label == curve.run)?.record.as_ref()?;
+    cache::cache_bytes(run, input.record_of(curve)?).filter(|bytes| *bytes > 0)
 }

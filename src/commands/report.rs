@@ -21,7 +21,7 @@ pub const REPORT_FILE: &str = "report.html";
 /// # Errors
 /// A directory is no run's, or the report cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Output, Error> {
-    let mut input = input::load(&args.runs)?;
+    let mut input = input::load_with(&args.runs, &args.foreign.options())?;
     keep_only(&mut input, &args.only)?;
     let beside = |path: &PathBuf| if path.is_dir() { path.join(REPORT_FILE) } else { path.with_file_name(REPORT_FILE) };
     let path = args.out.clone().or_else(|| args.runs.first().map(beside)).unwrap_or_else(|| REPORT_FILE.into());

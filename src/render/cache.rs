@@ -7,14 +7,17 @@ pub fn cache_bytes(record: &RunRecord, curve: &CurveRecord) -> Option<u64> {
     let index = record.curves.iter().position(|other| other.curve == curve.curve)?;
     let cell = record.plan.get("curves")?.get(index)?.get("cell")?;
     let cache = cell.get("engine_entry")?.get("cache")?;
-    let read_back = cache.get("variable").and_then(|name| curve.variables.get(name.as_str()?));
+    let of_target = |name: &str| record.targets.get(&curve.target)?.variables.get(name);
+    let read_back = cache.get("variable").and_then(|name| name.as_str());
+    let read_back = read_back.and_then(|name| curve.variables.get(name).or_else(|| of_target(name)));
     let kib = cache.get("unit").and_then(|unit| unit.as_str()) == Some("negative-kib");
     read_back.and_then(|value| in_bytes(value, kib, curve)).or_else(|| cell.get("cache_bytes")?.as_u64())
 }
 
 fn in_bytes(value: &str, kib: bool, curve: &CurveRecord) -> Option<u64> {
     if !kib {
-        return value.parse().ok();
+        // Some engines (PBXT) keep their sizes as text: "12M".
+        return crate::units::parse_bytes(value).ok();
     }
     let number: i64 = value.parse().ok()?;
     match number {
@@ -42,6 +45,7 @@ mod tests {
     #[test]
     fn it_is_what_was_read_back_in_the_unit_of_the_variable() {
         assert_eq!(found("bytes", Some("67108864"), None), Some(64 << 20));
+        assert_eq!(found("bytes", Some("12M"), None), Some(12 << 20));
         assert_eq!(found("negative-kib", Some("-16384"), None), Some(16 << 20));
         assert_eq!(found("negative-kib", Some("2000"), None), Some(2000 * 4096));
         assert_eq!(found("bytes", None, Some(5)), Some(5));

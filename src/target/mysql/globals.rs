@@ -161,7 +161,7 @@ impl Globals {
             failure.message = format!("SET GLOBAL {name}={value}: {}{hint}", failure.message);
             return Err(failure);
         }
-        super::settings::accept(&mut control, name, value, &now)
+        super::settings::accept(name, value, &now)
     }
 
     fn take_lock(&mut self, control: &mut Control, identity: &str) -> Result<(), Failure> {

@@ -1,11 +1,13 @@
 //! The variables that a cell wants: whether what the server has is what was asked for.
 
-use super::control::{Control, SharedControl, lock};
+use super::control::{SharedControl, lock};
 use super::globals::same_value;
 use crate::target::Failure;
+use crate::units::{human_bytes, parse_bytes};
 
-/// A difference that servers make by rounding to whole blocks, for sizes from 1 MiB on.
-const BLOCK: u64 = 64 << 10;
+/// Servers round sizes to whole blocks, chunks and instances of their own. One within this share of what was asked for is the
+/// same setting for a reader of the curve; beyond it, the curve would stand under a wrong label.
+const ROUNDED_SHARE: u64 = 10;
 
 /// Reads back variables that a server was started with. Gives what was rounded, as notes.
 ///
@@ -21,7 +23,7 @@ pub fn confirm(control: &SharedControl, variables: &[(String, String)]) -> Resul
                  under a wrong label (engines and plugins of other names?)"
             )));
         };
-        notes.extend(accept(&mut control, name, asked, &now)?);
+        notes.extend(accept(name, asked, &now)?);
     }
     Ok(notes)
 }
@@ -31,28 +33,40 @@ pub fn confirm(control: &SharedControl, variables: &[(String, String)]) -> Resul
 ///
 /// # Errors
 /// It is something else.
-pub fn accept(control: &mut Control, name: &str, asked: &str, now: &str) -> Result<Option<String>, Failure> {
+pub fn accept(name: &str, asked: &str, now: &str) -> Result<Option<String>, Failure> {
     if same_value(now, asked) {
         return Ok(None);
     }
-    let bytes = |text: &str| text.parse::<u64>().ok().or_else(|| crate::units::parse_bytes(text).ok());
-    if let (Some(wanted), Some(got)) = (bytes(asked), bytes(now))
-        && wanted >= 1 << 20
-        && wanted.abs_diff(got) < step(control, name)?.max(BLOCK)
-    {
-        return Ok(Some(format!("{name}={asked} is rounded to {got} by the server")));
+    if let Some(got) = rounded(asked, now) {
+        return Ok(Some(format!(
+            "{name}={asked} is rounded to {} ({got} bytes) by the server, which is what is in force",
+            human_bytes(got)
+        )));
     }
     Err(Failure::fatal(format!(
         "{name}={asked} was asked for and the server then had {now}: the curve is not run under a wrong label"
     )))
 }
 
-/// What the server rounds a size to: NAME_size comes in multiples of NAME_chunk_size times NAME_instances, where it has
-/// these.
-fn step(control: &mut Control, name: &str) -> Result<u64, Failure> {
-    let Some(stem) = name.strip_suffix("_size") else { return Ok(0) };
-    let (chunk, instances) = (format!("{stem}_chunk_size"), format!("{stem}_instances"));
-    let found = control.variables([chunk.as_str(), instances.as_str()])?;
-    let number = |name: &str| found.get(name).and_then(|value| value.parse::<u64>().ok());
-    Ok(number(&chunk).unwrap_or(0).saturating_mul(number(&instances).unwrap_or(1)))
+/// The size that a server made of the one that was asked for, where it is near enough.
+fn rounded(asked: &str, now: &str) -> Option<u64> {
+    let bytes = |text: &str| text.parse::<u64>().ok().or_else(|| parse_bytes(text).ok());
+    let (wanted, got) = (bytes(asked)?, bytes(now)?);
+    // Below a mebibyte it may be a count.
+    (wanted >= 1 << 20 && wanted.abs_diff(got) <= wanted / ROUNDED_SHARE).then_some(got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn a_size_is_rounded_by_a_tenth_at_most() {
+        assert_eq!(rounded("10737418", "10485760"), Some(10_485_760));
+        assert_eq!(rounded("100M", "111149056"), None);
+        assert_eq!(rounded("100M", "110M"), Some(110 << 20));
+        assert_eq!(rounded("200M", "268435456"), None);
+        assert_eq!(rounded("1000", "1001"), None);
+        assert_eq!(rounded("ON", "OFF"), None);
+    }
 }
