@@ -18,6 +18,10 @@ pub struct CompareArgs {
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
 
+    /// Only curves whose name has this in it; * stands for anything, case does not matter. Repeatable: any of them
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
+
     /// How much slower NEW may be, as 10% or 0.1
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "10%", allow_negative_numbers = true)]
     pub tolerance: f64,

@@ -1,5 +1,6 @@
 //! `rowcliff compare`: two runs side by side, from the files alone.
 
+use super::plot::keep_only;
 use super::{Output, published};
 use crate::analyse::cliffs::{self, CLIFF_FACTOR};
 use crate::analyse::compare::{Candidate, Onset, OnsetOf, figures, matching, speed, too_short};
@@ -22,8 +23,10 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
         return published::run(args);
     }
     let options = args.foreign.options();
-    let base = input::load_with(std::slice::from_ref(&args.base), &options)?;
-    let new = input::load_with(std::slice::from_ref(&args.new), &options)?;
+    let mut base = input::load_with(std::slice::from_ref(&args.base), &options)?;
+    let mut new = input::load_with(std::slice::from_ref(&args.new), &options)?;
+    keep_only(&mut base, &args.only)?;
+    keep_only(&mut new, &args.only)?;
     for (path, input) in [(&args.base, &base), (&args.new, &new)] {
         if let Some(axis) = &input.other_x {
             let next = "runs are compared at equal table sizes; name the column of rows in the table with --x COLUMN";

@@ -22,6 +22,11 @@ pub const REPORT_FILE: &str = "report.html";
 /// A directory is no run's, or the report cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Output, Error> {
     let mut input = input::load_with(&args.runs, &args.foreign.options())?;
+    if let Some(axis) = &input.other_x {
+        let next = "a report is about table sizes: name the column of rows in the table with --x COLUMN, or draw a picture with \
+                    `rowcliff plot`";
+        return Err(Error::file(&args.runs[0], format!("{axis:?} is not the size of the table"), next));
+    }
     keep_only(&mut input, &args.only)?;
     let beside = |path: &PathBuf| if path.is_dir() { path.join(REPORT_FILE) } else { path.with_file_name(REPORT_FILE) };
     let path = args.out.clone().or_else(|| args.runs.first().map(beside)).unwrap_or_else(|| REPORT_FILE.into());

@@ -150,6 +150,34 @@ fn a_forecast_that_would_be_a_guess_is_refused() {
     }
 }
 
+#[test]
+fn one_curve_of_several_can_be_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    let lines: String = (1..=40)
+        .map(|batch| {
+            let late = if batch <= 32 { 5.0 } else { 25.0 };
+            format!("{},{},{}\n", batch * 1_000_000, 5.0 * jitter(batch), late * jitter(batch))
+        })
+        .collect();
+    std::fs::write(home.path().join("wide.csv"), format!("size,flat(s),late(s)\n{lines}")).unwrap();
+    let words = |words: &[&str]| run(home.path(), words);
+    // Nothing can be said of one of the two, and both were asked for.
+    let both = words(&["forecast", "wide.csv", "--x", "size", "--at", "1G"]);
+    assert_eq!(code(&both), exit::FAILED, "{}", text(&both));
+    let flat = words(&["forecast", "wide.csv", "--x", "size", "--at", "1G", "--only", "flat"]);
+    assert_eq!(code(&flat), exit::OK, "{}", text(&flat));
+    assert!(!stdout(&flat).contains("late"), "{}", text(&flat));
+    let compared = words(&["compare", "wide.csv", "wide.csv", "--x", "size", "--only", "flat"]);
+    assert_eq!(code(&compared), exit::OK, "{}", text(&compared));
+    assert!(stdout(&compared).contains("flat") && !stdout(&compared).contains("late"), "{}", text(&compared));
+    let none = words(&["compare", "wide.csv", "wide.csv", "--x", "size", "--only", "steep"]);
+    assert_eq!(code(&none), exit::USAGE, "{}", text(&none));
+    let reported = words(&["report", "wide.csv", "--x", "size", "--out", "r.html"]);
+    assert_eq!(code(&reported), exit::OK, "{}", text(&reported));
+    let page = std::fs::read_to_string(home.path().join("r.html")).unwrap();
+    assert!(page.contains("flat") && page.contains("late"));
+}
+
 /// A run on SQLite, with two iterations of a probe over each number of connections, so many times as fast as one that does 1000
 /// operations in a second.
 fn probed_run(home: &Path, name: &str, speed: f64) {
