@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_size_is_rounded_by_a_tenth_at_most() {
         assert_eq!(rounded("10737418", "10485760"), Some(10_485_760));
-        assert_eq!(rounded("100M", "111149056"), None);
+        assert_eq!(rounded("100M", "112M"), None);
         assert_eq!(rounded("100M", "110M"), Some(110 << 20));
         assert_eq!(rounded("200M", "268435456"), None);
         assert_eq!(rounded("1000", "1001"), None);
