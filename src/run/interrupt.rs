@@ -1,5 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in good order, the second leaves at once. A signal that was
-//! ignored when the program started stays ignored: that is how `nohup` and shells keep a job in the background alive.
+//! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in good order, the second leaves at once.
 
 use std::io;
 use std::sync::Arc;
@@ -28,8 +27,7 @@ impl Interrupt {
     /// The system does not take the handlers.
     pub fn from_signals() -> io::Result<Self> {
         let interrupt = Self::new();
-        let ignored = ignored_signals();
-        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0) {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
             // The order counts: at the second signal the flag is already up, and this leaves at once.
             signal_hook::flag::register_conditional_shutdown(
                 signal,
@@ -61,15 +59,4 @@ impl Interrupt {
             _ => "request",
         }
     }
-}
-
-/// The signals that this process ignores, a bit each, the lowest for signal 1; none where the system does not tell.
-fn ignored_signals() -> u64 {
-    #[cfg(target_os = "linux")]
-    {
-        let status = procfs::process::Process::myself().and_then(|process| process.status());
-        status.map_or(0, |status| status.sigign)
-    }
-    #[cfg(not(target_os = "linux"))]
-    0
 }
