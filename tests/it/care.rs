@@ -1053,12 +1053,12 @@ fn after_kill_9_the_next_run_or_restore_puts_back() {
         assert_eq!(next.curves[0].flush_in_force, format!("{KNOB}=1"));
         assert!(next.targets[&url].notes.join("\n").contains(&format!("{KNOB} is 1 again")), "{:?}", next.targets);
         assert_eq!((knob(&server).as_str(), state_files(home.path())), ("1", 0));
+        // restore, without being told where.
+        killed(&["--flush", "2"]);
         // Nobody typed the server's name, and nobody can be asked.
         let output = run(home.path(), &["restore"]);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
         assert!(stderr(&output).contains("--all") && stderr(&output).contains(KNOB), "{}", text(&output));
-        // restore, without being told where.
-        killed(&["--flush", "2"]);
         let output = run(home.path(), &["restore", "--all"]);
         assert!(output.status.success(), "{}", text(&output));
         assert!(stdout(&output).contains(&format!("{KNOB} is 1 again")), "{}", text(&output));
