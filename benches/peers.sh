@@ -63,7 +63,7 @@ row '---' '---' '---' '---'
 # LOAD DATA LOCAL from memory against the server's own row source of the same shape.
 : >"$work/a"; : >"$work/b"; : >"$work/r"
 for _ in $(seq "$pairs"); do
-    curve --method load-data --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"; a=$RATE
+    curve --method load-data --schema pbxt-autoinc --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"; a=$RATE
     fresh "$table"
     on_server "INSERT INTO peer (id2, id3) SELECT seq, IF(seq % 8 = 0, NULL, seq) FROM seq_1_to_$rows" "$rows"; b=$RATE
     echo "$a" >>"$work/a"; echo "$b" >>"$work/b"; ratio "$a" "$b" >>"$work/r"; echo >>"$work/r"
@@ -72,12 +72,12 @@ row 'load-data, 1 connection: rows/s against INSERT ... SELECT from SEQUENCE' "$
 
 # The same against the stock client with a file of the same rows.
 : >"$work/a"; : >"$work/b"; : >"$work/r"
-curve --method load-data --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows" --keep
+curve --method load-data --schema pbxt-autoinc --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows" --keep
 kept=$(sql -e "SHOW TABLES LIKE 'rowcliff%'")
 sql -e "SELECT id2, id3 FROM $kept ORDER BY id" | sed 's/NULL/\\N/' >"$work/rows.tsv"
 sql -e "DROP TABLE $kept"
 for _ in $(seq "$pairs"); do
-    curve --method load-data --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"; a=$RATE
+    curve --method load-data --schema pbxt-autoinc --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"; a=$RATE
     fresh "$table"
     on_server "LOAD DATA LOCAL INFILE '$work/rows.tsv' INTO TABLE peer (id2, id3)" "$rows"; b=$RATE
     echo "$a" >>"$work/a"; echo "$b" >>"$work/b"; ratio "$a" "$b" >>"$work/r"; echo >>"$work/r"
@@ -94,7 +94,7 @@ sysbench_bulk() {
 per_million() { awk -v c="$1" -v r="$rows" 'BEGIN { printf "%.4f", c * 1e6 / r }'; }
 : >"$work/a"; : >"$work/b"; : >"$work/r"; : >"$work/c"
 for _ in $(seq "$pairs"); do
-    curve --method insert --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"
+    curve --method insert --schema pbxt-autoinc --key autoinc --connections 1 --rows "$rows" --batch-rows "$rows"
     per_million "$CLIENT" >>"$work/c"; echo >>"$work/c"; a=$CPU
     sysbench_bulk; b=$CPU
     per_million "$a" >>"$work/a"; echo >>"$work/a"; per_million "$b" >>"$work/b"; echo >>"$work/b"; ratio "$a" "$b" >>"$work/r"; echo >>"$work/r"
@@ -103,7 +103,7 @@ row 'insert, 1000 rows a statement, autoinc: client CPU seconds per million rows
 row "the same, whole process, against sysbench bulk_insert" "$(grep . "$work/a" | median)" "$(grep . "$work/b" | median)" "$(grep . "$work/r" | median)"
 : >"$work/c"
 for _ in $(seq "$pairs"); do
-    curve --method insert --key uuid4 --connections 1 --rows "$rows" --batch-rows "$rows"
+    curve --method insert --schema pbxt-uuid --key uuid4:char32 --connections 1 --rows "$rows" --batch-rows "$rows"
     per_million "$CLIENT" >>"$work/c"; echo >>"$work/c"
 done
 row 'insert, 1000 rows a statement, uuid4:char32: client CPU seconds per million rows, timed sections' "$(grep . "$work/c" | median)" '-' '-'
@@ -111,7 +111,7 @@ row 'insert, 1000 rows a statement, uuid4:char32: client CPU seconds per million
 # One row a statement, autocommit, 8 connections: against mariadb-slap with the same table and statement.
 : >"$work/a"; : >"$work/b"; : >"$work/r"; : >"$work/ca"; : >"$work/cb"; : >"$work/cr"
 for _ in $(seq "$pairs"); do
-    curve --method insert --key autoinc --statement-rows 1 --connections 8 --rows "$single" --batch-rows "$single"; a=$RATE; ca=$CPU
+    curve --method insert --schema pbxt-autoinc --key autoinc --statement-rows 1 --connections 8 --rows "$single" --batch-rows "$single"; a=$RATE; ca=$CPU
     fresh "$table"
     timed mariadb-slap --no-defaults -uroot -S "$socket" --create-schema=test --no-drop --concurrency=8 --number-of-queries="$single" \
         --query="INSERT INTO peer (id2, id3) VALUES (123456, 654321)"
@@ -147,6 +147,6 @@ row "one row a statement, 8 connections, sysbench's table: rows/s against sysben
 row 'the same: CPU seconds of the whole process' "$(median <"$work/ca")" "$(median <"$work/cb")" "$(grep . "$work/cr" | median)"
 
 # The gap between batches of the default load, encoding left out, as a share of the batch.
-curve --method insert --key autoinc --rows $((rows * 4)) --batch-rows "$rows"
+curve --method insert --schema pbxt-autoinc --key autoinc --rows $((rows * 4)) --batch-rows "$rows"
 row 'gap between default batches, encoding left out, share of the batch' "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
     NR > 2 { print ($c["gap_seconds"] - $c["encode_seconds"]) / $c["seconds"] }' "$work/run/batches.csv" | median)" '-' '-'

@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use rowcliff::key::Key;
 use rowcliff::rows::{IndexOrder, RowOptions, RowSource, TableKind};
-use rowcliff::schema::{Dialect, TemplateValues, Variant, default_columns, key_type, render_statements, template};
+use rowcliff::schema::{
+    BuiltIn, Dialect, TemplateValues, Variant, default_columns, key_type, render_statements, template,
+};
 use rusqlite::{Connection, ffi};
 
 const BATCH: u64 = 50_000;
@@ -42,7 +44,8 @@ fn measure(path: &Path, key: Key, cache_kib: i64) {
         key_type: key.storage().and_then(|storage| key_type(Dialect::Sqlite, storage)),
         options: "",
     };
-    for sql in render_statements(template(Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap() {
+    for sql in render_statements(template(BuiltIn::One, Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap()
+    {
         conn.execute_batch(&sql).unwrap();
     }
     let options = RowOptions {

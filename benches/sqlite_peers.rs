@@ -13,7 +13,7 @@ use std::time::Instant;
 use rowcliff::analyse::median;
 use rowcliff::key::Key;
 use rowcliff::record::store::read_batches;
-use rowcliff::schema::{Dialect, TemplateValues, Variant, key_type, render_statements, template};
+use rowcliff::schema::{BuiltIn, Dialect, TemplateValues, Variant, key_type, render_statements, template};
 use rusqlite::Connection;
 
 const BATCH: u64 = 50_000;
@@ -29,10 +29,13 @@ fn main() {
     println!("| key | method | rowcliff | INSERT ... SELECT | ratio |\n|---|---|---|---|---|");
     // The rows of a curve, and the same shapes made by SQLite itself.
     for (key, select) in [
-        ("autoinc", "(id2, id3) SELECT n, abs(random()) % 2147483648 FROM rows"),
+        (
+            "autoinc",
+            "(id2, id3, mail) SELECT n, abs(random()) % 2147483648, lower(hex(randomblob(9))) || '@mail.example.com' FROM rows",
+        ),
         (
             "uuid4",
-            "(uid, id, id2, mail) SELECT lower(hex(randomblob(16))), n, n, lower(hex(randomblob(9))) || '@mail.example.com' FROM rows",
+            "(id, id2, id3, mail) SELECT randomblob(16), n, abs(random()) % 2147483648, lower(hex(randomblob(9))) || '@mail.example.com' FROM rows",
         ),
     ] {
         for method in ["prepared", "insert"] {
@@ -77,7 +80,8 @@ fn inside(path: &Path, key: Key, select: &str, batches: u64) -> f64 {
     }
     let key_type = key.storage().and_then(|storage| key_type(Dialect::Sqlite, storage));
     let values = TemplateValues { dialect: Dialect::Sqlite, table: "t", index: "t_id2", key_type, options: "" };
-    for sql in render_statements(template(Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap() {
+    for sql in render_statements(template(BuiltIn::One, Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap()
+    {
         conn.execute_batch(&sql).unwrap();
     }
     let started = Instant::now();

@@ -157,7 +157,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub engine: Vec<String>,
 
-    /// Primary keys, as a comma list: autoinc, uuid1, uuid4, uuid6, uuid7; a UUID with its storage as in uuid4:binary16
+    /// Primary keys, as a comma list: autoinc, uuid1, uuid4, uuid6, uuid7; a UUID with its storage as in uuid4:char32 (binary16 unless said)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "autoinc,uuid4")]
     pub key: Vec<String>,
 
@@ -239,8 +239,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "RATE", value_parser = units::parse_rows, default_value = "60000", allow_negative_numbers = true)]
     pub uuid_rate: u64,
 
-    /// Another table than the two: a file with a CREATE TABLE template, or slap (what mysqlslap makes) or sbtest (what sysbench's
-    /// OLTP test makes). A file of such a name is meant with ./slap
+    /// Another table than the default one: a file with a CREATE TABLE template, or slap (what mysqlslap makes), sbtest (what sysbench's
+    /// OLTP test makes), pbxt-autoinc or pbxt-uuid (those of the PBXT post). A file of such a name is meant with ./slap
     #[arg(long, value_name = "FILE|NAME")]
     pub schema: Option<PathBuf>,
 

@@ -12,6 +12,7 @@ use crate::plan::{self, CurvePlan, Place, Plan};
 use crate::record::CurveRecord;
 use crate::render::names::record_names;
 use crate::render::table::{Align, Table};
+use crate::render::tables::{self, TableOf};
 use crate::rows::{IndexOrder, wish};
 use crate::run::{new_curve_record, verify};
 use crate::schema::Dialect;
@@ -69,7 +70,7 @@ fn check(args: &RunArgs, like: Option<&Path>) -> Result<Output, Error> {
         };
         judged.take((curve, record, name), verdict);
     }
-    stdout.push_str(&judged.text());
+    stdout.push_str(&judged.text(plan));
     let runnable: Vec<&CurvePlan> = judged.runnable.iter().map(|(curve, ..)| *curve).collect();
     stdout.push_str(&totals(plan, &runnable, &here));
     stdout.extend(expected::lines(like.as_ref(), &plan.stop, &judged.runnable).into_iter().map(|line| line + "\n"));
@@ -128,7 +129,7 @@ impl<'a> Judged<'a> {
         }
     }
 
-    fn text(&self) -> String {
+    fn text(&self, plan: &Plan) -> String {
         let mut table = Table::new(&[
             ("curve", Align::Left),
             ("batches", Align::Right),
@@ -141,11 +142,27 @@ impl<'a> Judged<'a> {
             table.row(row(name, curve));
         }
         let mut text = if self.runnable.is_empty() { String::new() } else { format!("\n{}", table.render()) };
+        text.push_str(&self.tables(plan));
         text.extend(self.remarks.iter().map(String::as_str));
         for (why, names) in &self.skipped {
             text.push_str(&format!("skipped: {}: {why}\n", names.join(", ")));
         }
         text
+    }
+
+    /// The tables as they would be made. Bytes are those of the engine table, and known of the default table alone.
+    fn tables(&self, plan: &Plan) -> String {
+        let of_curve = |(curve, _, name): &(&CurvePlan, &CurveRecord, &str)| {
+            let row_bytes = plan.schema.is_none().then(|| curve.estimated_bytes() as f64 / curve.sizes.rows as f64);
+            Some(TableOf {
+                name: (*name).to_owned(),
+                engine: curve.cell.engine.clone(),
+                layout: plan.layout(curve)?,
+                has_indexes: true,
+                row_bytes: row_bytes.filter(|bytes| *bytes > 0.0),
+            })
+        };
+        tables::text(&self.runnable.iter().filter_map(of_curve).collect::<Vec<_>>(), true)
     }
 }
 
@@ -156,6 +173,7 @@ fn verdict(plan: &Plan, curve: &CurvePlan, targets: &mut [Box<dyn Target>]) -> R
         Some(why) => Ok(Verdict::Unable { why: why.clone() }),
         None => Ok(match targets[curve.cell.target].judge(curve)? {
             Verdict::Runs { mut notes } => {
+                notes.extend(plan.table_note(&curve.cell));
                 notes.extend(curve.cell.cache_note());
                 match verify::foreseen(plan, curve, dialect) {
                     Ok(note) => notes.extend(note),

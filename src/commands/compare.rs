@@ -12,6 +12,7 @@ use crate::error::{Error, exit};
 use crate::render::compare::{Alone, Comparison, Pair, SideCurve};
 use crate::render::input::{self, Input};
 use crate::render::names::{Named, short_names};
+use crate::render::tables;
 
 /// Compares. Ends with 1 where a cell finds only a partner that failed or was verified wrongly, with 4 where NEW is slower for
 /// certain, and, where that was asked for, with 6 where it cannot tell.
@@ -176,6 +177,7 @@ fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize), onset: Onse
         },
         base: side(&base_good),
         new: side(&new_good),
+        tables: tables_apart((base, &base_good), (new, &new_good)),
         differences: recorded.then(|| differences(&base_settings, &new_settings)),
         probes: if apart { Vec::new() } else { probe_pairs(&rates(base, &base_good), &rates(new, &new_good)) },
         too_short: short,
@@ -184,6 +186,22 @@ fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize), onset: Onse
         base_curves,
         new_curves,
         speed,
+    }
+}
+
+/// What the tables of two cells do not have in common, as far as both are recorded. Keys that are called differently are meant
+/// to differ.
+fn tables_apart(base: (&Side<'_>, &[&Curve]), new: (&Side<'_>, &[&Curve])) -> (Vec<String>, Vec<String>) {
+    let table = |(side, curves): (&Side<'_>, &[&Curve])| {
+        let record = curves.iter().find_map(|curve| side.input.record_of(curve))?;
+        let run = side.input.runs.iter().find(|run| Some(&run.label) == curves.first().map(|curve| &curve.run));
+        let tells = tables::tells_indexes(run.and_then(|run| run.record.as_ref()), record.create_table.as_deref()?);
+        Some((tables::layout_of(record)?, tells))
+    };
+    let key = |curves: &[&Curve]| curves.first().map(|curve| curve.labels.key.clone());
+    match (table(base), table(new)) {
+        (Some((one, tells)), Some((other, also))) => one.apart(&other, key(base.1) == key(new.1), tells && also),
+        _ => (Vec::new(), Vec::new()),
     }
 }
 

@@ -6,13 +6,14 @@ use super::Output;
 use super::run::{Job, execute, style, with_cliff};
 use super::slowdown::Gate;
 use crate::analyse::cliffs::CLIFF_FACTOR;
-use crate::cli::DEFAULT_PLOTS_EVERY;
 use crate::cli::lifecycle::ResumeArgs;
+use crate::cli::{DEFAULT_PLOTS_EVERY, RunArgs};
 use crate::error::Error;
-use crate::plan::{Login, Place, Plan, Protection, Secret};
+use crate::plan::{self, Login, Place, Plan, Protection, Secret};
 use crate::record::{RunRecord, store};
 use crate::render::{cliffs, input, progress};
 use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
+use crate::schema::BuiltIn;
 
 /// Goes on with a run.
 ///
@@ -20,8 +21,7 @@ use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
 /// It is no run's directory, another rowcliff writes it, another version of rowcliff wrote it, or nothing could be reached.
 pub fn run(args: &ResumeArgs, command_line: &[String]) -> Result<Output, Error> {
     let record = read(&args.run)?;
-    let plan: Plan = serde_json::from_value(record.plan.clone())
-        .map_err(|error| Error::file(&args.run, error, "the plan in run.json is what a run goes on with"))?;
+    let plan = plan_of(&args.run, &record)?;
     let login = Login::read(&args.access)?;
     let mut reporter = progress::reporter(style(args.progress.word()));
     login.notes.iter().for_each(|note| reporter.report(&Event::Note(note)));
@@ -101,6 +101,11 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
     })
 }
 
+fn plan_of(directory: &Path, record: &RunRecord) -> Result<Plan, Error> {
+    serde_json::from_value(record.plan.clone())
+        .map_err(|error| Error::file(directory, error, "the plan in run.json is what a run goes on with"))
+}
+
 /// Reads the record of a run that is to go on.
 fn read(directory: &Path) -> Result<RunRecord, Error> {
     let record =
@@ -116,17 +121,28 @@ fn read(directory: &Path) -> Result<RunRecord, Error> {
     Ok(record)
 }
 
-/// Makes sure that the run in `directory` is the one that a command line describes.
+/// The plan of the run in `directory`, if it is the one that a command line describes. The words have the meaning that they
+/// had when the run was begun.
 ///
 /// # Errors
 /// It is another: with what differs.
-pub fn same_plan(directory: &Path, plan: &Plan) -> Result<(), Error> {
+pub fn same_plan(directory: &Path, args: &RunArgs) -> Result<Plan, Error> {
     let record = read(directory)?;
-    let asked = serde_json::to_value(plan).unwrap_or_default();
+    let recorded = plan_of(directory, &record)?;
+    let tables = recorded.curves.first().map_or(BuiltIn::One, |curve| curve.cell.tables);
+    // Nothing is connected to, so that nobody is asked a second time.
+    let mut args = args.clone();
+    args.access.ask_password = false;
+    let mut asked = plan::of_args_with(&args, super::run::remembered_part(&args), tables)?.plan;
+    if asked.edition != recorded.edition {
+        // The rules of then, with the index order that was the only one unless it was said.
+        asked.edition = recorded.edition;
+        asked.index_order = args.index_order.map_or(recorded.index_order, |_| asked.index_order);
+    }
     let mut found = Vec::new();
-    differences("", &record.plan, &asked, &mut found);
+    differences("", &comparable(&recorded), &comparable(&asked), &mut found);
     if found.is_empty() {
-        return Ok(());
+        return Ok(recorded);
     }
     let more = found.len().saturating_sub(SHOWN);
     let mut text = found[..found.len().min(SHOWN)].join("; ");
@@ -138,6 +154,17 @@ pub fn same_plan(directory: &Path, plan: &Plan) -> Result<(), Error> {
         format!("the run in {} was asked for something else: {text}", directory.display()),
         "`rowcliff resume` goes on with what is there; give another --out for something else",
     ))
+}
+
+/// A plan without what the engine table only says of an engine: it decides nothing of the rows and their load.
+fn comparable(plan: &Plan) -> serde_json::Value {
+    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    for curve in value["curves"].as_array_mut().into_iter().flatten() {
+        if let Some(entry) = curve["cell"]["engine_entry"].as_object_mut() {
+            entry.retain(|name, _| !["row_bytes", "layout", "notes", "tested", "unable"].contains(&name.as_str()));
+        }
+    }
+    value
 }
 
 /// How many differences a message names.

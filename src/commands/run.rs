@@ -36,9 +36,8 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     }
     let out = out_directory(args, &resolved.plan);
     if args.go_on && out.join(RUN_FILE).exists() {
-        resume::same_plan(&out, &resolved.plan)?;
         let words = resume::Words {
-            plan: &resolved.plan,
+            plan: &resume::same_plan(&out, args)?,
             secrets: &resolved.secrets,
             protection: &resolved.protection,
             start_again: false,

@@ -125,9 +125,9 @@ pub struct StorageEntry {
 
 /// Every known storage, the default first.
 pub const STORAGES: [StorageEntry; 4] = [
-    StorageEntry { storage: Storage::Char32, summary: "32 hex digits without dashes (default)" },
+    StorageEntry { storage: Storage::Binary16, summary: "16 raw bytes (default)" },
+    StorageEntry { storage: Storage::Char32, summary: "32 hex digits without dashes" },
     StorageEntry { storage: Storage::Char36, summary: "36 characters with dashes" },
-    StorageEntry { storage: Storage::Binary16, summary: "16 raw bytes" },
     StorageEntry { storage: Storage::Native, summary: "MariaDB's UUID type" },
 ];
 
@@ -146,6 +146,32 @@ impl Key {
     /// A UUID key; `None` for a family that is not one of UUIDs.
     pub fn uuid(family: Family, storage: Storage) -> Option<Self> {
         family.is_uuid().then_some(Self { family, storage: Some(storage) })
+    }
+
+    /// The key of a word; a UUID without a storage gets `default`.
+    ///
+    /// # Errors
+    /// The word is no key.
+    pub fn of_word(text: &str, default: Storage) -> Result<Self, KeyError> {
+        let (family_word, storage_word) = match text.split_once(':') {
+            Some((family, storage)) => (family, Some(storage)),
+            None => (text, None),
+        };
+        let family = FAMILIES
+            .iter()
+            .find(|entry| entry.name == family_word)
+            .map(|entry| entry.family)
+            .ok_or_else(|| KeyError::UnknownFamily { word: family_word.into() })?;
+        match (family.is_uuid(), storage_word) {
+            (false, None) => Ok(Self { family, storage: None }),
+            (false, Some(word)) => Err(KeyError::StorageWithoutUuid { family, word: word.into() }),
+            (true, None) => Ok(Self { family, storage: Some(default) }),
+            (true, Some(word)) => STORAGES
+                .iter()
+                .find(|entry| entry.storage.name() == word)
+                .map(|entry| Self { family, storage: Some(entry.storage) })
+                .ok_or_else(|| KeyError::UnknownStorage { word: word.into() }),
+        }
     }
 
     /// Whether the server counts it.
@@ -190,25 +216,7 @@ impl FromStr for Key {
     type Err = KeyError;
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        let (family_word, storage_word) = match text.split_once(':') {
-            Some((family, storage)) => (family, Some(storage)),
-            None => (text, None),
-        };
-        let family = FAMILIES
-            .iter()
-            .find(|entry| entry.name == family_word)
-            .map(|entry| entry.family)
-            .ok_or_else(|| KeyError::UnknownFamily { word: family_word.into() })?;
-        match (family.is_uuid(), storage_word) {
-            (false, None) => Ok(Self { family, storage: None }),
-            (false, Some(word)) => Err(KeyError::StorageWithoutUuid { family, word: word.into() }),
-            (true, None) => Ok(Self { family, storage: Some(STORAGES[0].storage) }),
-            (true, Some(word)) => STORAGES
-                .iter()
-                .find(|entry| entry.storage.name() == word)
-                .map(|entry| Self { family, storage: Some(entry.storage) })
-                .ok_or_else(|| KeyError::UnknownStorage { word: word.into() }),
-        }
+        Self::of_word(text, STORAGES[0].storage)
     }
 }
 
@@ -321,7 +329,9 @@ mod tests {
     #[test]
     fn words_become_keys_and_keys_words() {
         assert_eq!("autoinc".parse(), Ok(Key::AUTOINC));
-        assert_eq!("uuid4".parse::<Key>().unwrap().to_string(), "uuid4:char32");
+        assert_eq!("uuid4".parse::<Key>().unwrap().to_string(), "uuid4:binary16");
+        assert_eq!(Key::of_word("uuid4", Storage::Char32).unwrap().to_string(), "uuid4:char32");
+        assert_eq!(Key::of_word("uuid4:char36", Storage::Char32).unwrap().to_string(), "uuid4:char36");
         for family in FAMILIES.iter().filter(|entry| entry.family.is_uuid()) {
             for storage in STORAGES {
                 let text = format!("{}:{}", family.name, storage.storage.name());
@@ -346,7 +356,7 @@ mod tests {
         }
         assert!(!message("uuid5").contains("did you mean"), "{}", message("uuid5"));
         assert!(message("uuid4:text").contains("\"text\" is not a storage"), "{}", message("uuid4:text"));
-        assert!(message("uuid4:text").contains("char32, char36, binary16, native"), "{}", message("uuid4:text"));
+        assert!(message("uuid4:text").contains("binary16, char32, char36, native"), "{}", message("uuid4:text"));
         assert!(message("autoinc:char32").contains("takes no storage"), "{}", message("autoinc:char32"));
         for word in ["", "UUID4", "uuid4:", ":char32", "uuid4:char32:x", " uuid4"] {
             assert!(word.parse::<Key>().is_err(), "{word:?} was taken");

@@ -1,6 +1,7 @@
 //! From what the user typed to the list of curves: lists multiplied out, defaults filled in, impossible cells marked.
 
 use std::collections::HashSet;
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::{
@@ -9,11 +10,11 @@ use super::{
 };
 use crate::cli;
 use crate::error::Error;
-use crate::key::Key;
+use crate::key::{Key, Storage};
 use crate::load::Method;
 use crate::rows::{EDITION, IndexOrder, Wishes};
 use crate::run::stop::StopRules;
-use crate::schema::{self, Dialect, key_type};
+use crate::schema::{self, BuiltIn, Dialect, key_type};
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::reading::CounterChoice;
 use crate::units::grouped;
@@ -36,12 +37,22 @@ pub struct Resolved {
 /// # Errors
 /// A word is not known, sizes contradict each other, a file cannot be read.
 pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, Error> {
+    resolve_with(args, engines, BuiltIn::One)
+}
+
+/// The same in the meaning that the words had when those were the tables of a run.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_with(args: &cli::RunArgs, engines: &EngineTable, tables: BuiltIn) -> Result<Resolved, Error> {
     let login = Login::read(&args.access)?;
     let mut notes = login.notes.clone();
     let (targets, secrets) = targets(&args.target, &login)?;
-    let keys = parsed::<Key>("--key", &args.key)?;
-    let flushes = parsed::<Flush>("--flush", &args.flush)?;
-    let methods = parsed::<Method>("--method", &args.method)?;
+    let schema_file = args.schema.as_deref().map(read_schema).transpose()?;
+    let storage = default_storage(schema_file.as_ref(), tables);
+    let keys = parsed("--key", &args.key, |word| Key::of_word(word, storage))?;
+    let flushes = parsed("--flush", &args.flush, Flush::from_str)?;
+    let methods = parsed("--method", &args.method, Method::from_str)?;
     let has_server = targets.iter().any(|target| !matches!(target.place, Place::Sqlite { .. }));
     if !args.engine.is_empty() && !has_server {
         return Err(Error::usage(
@@ -52,13 +63,12 @@ pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, E
     }
     let is_scratch = |target: &TargetSpec| matches!(target.place, Place::Scratch { .. });
     let scratch = settings::scratch(args, targets.iter().any(is_scratch))?;
-    let schema_file = args.schema.as_deref().map(read_schema).transpose()?;
     let scale = Scale::of_args(args)?;
     if let Some(scale) = scale {
         notes.push(scale.note(args.cache));
     }
     let cache_bytes = scale.map_or(args.cache, |scale| scale.cache(args.cache));
-    let axes = Axes { keys, flushes, methods, variations: settings::variations(&args.vary)?, cache_bytes };
+    let axes = Axes { tables, keys, flushes, methods, variations: settings::variations(&args.vary)?, cache_bytes };
     let mut curves = Vec::new();
     for repeat in 1..=args.repeat {
         let mut seen = HashSet::new();
@@ -157,6 +167,7 @@ fn stop_rules(args: &cli::StopArgs) -> StopRules {
 
 /// The dimensions of the matrix below target and engine.
 struct Axes {
+    tables: BuiltIn,
     keys: Vec<Key>,
     flushes: Vec<Flush>,
     methods: Vec<Method>,
@@ -182,6 +193,7 @@ impl Axes {
                             target_label: target.label.clone(),
                             engine: word.to_owned(),
                             engine_entry: entry.clone(),
+                            tables: self.tables,
                             key,
                             flush: effective_flush(flush, entry),
                             method,
@@ -239,17 +251,24 @@ fn targets(words: &[String], login: &Login) -> Result<(Vec<TargetSpec>, Vec<Secr
     Ok((specs, secrets))
 }
 
-fn parsed<T>(flag: &str, words: &[String]) -> Result<Vec<T>, Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
+/// How a UUID is stored whose word does not say it: as the table of the schema has it, or as those of the run.
+fn default_storage(schema: Option<&SchemaFile>, tables: BuiltIn) -> Storage {
+    match schema.filter(|schema| schema.is_named()) {
+        // The posts have CHAR(32).
+        Some(_) => Storage::Char32,
+        None => tables.default_storage(),
+    }
+}
+
+fn parsed<T, E: std::fmt::Display>(
+    flag: &str,
+    words: &[String],
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, Error> {
     let list: Result<Vec<T>, Error> = words
         .iter()
         .map(|word| {
-            word.trim()
-                .parse()
-                .map_err(|error: T::Err| Error::usage(flag, error.to_string(), "see rowcliff run --help"))
+            parse(word.trim()).map_err(|error| Error::usage(flag, error.to_string(), "see rowcliff run --help"))
         })
         .collect();
     match list {
@@ -397,8 +416,9 @@ fn unable(cell: &Cell, is_sqlite: bool, schema: Option<&SchemaFile>) -> Option<S
     if let Some(why) = engine.unable.as_ref().filter(|_| schema.is_none()) {
         return Some(why.clone());
     }
-    if let Some(table) = schema.filter(|schema| schema.is_named() && !cell.key.is_autoinc()) {
-        return Some(format!("the table {} has an AUTO_INCREMENT key of its own; give --key autoinc", table.path));
+    let named = schema.filter(|schema| schema.is_named()).and_then(|schema| schema::named(&schema.path));
+    if let Some(why) = named.and_then(|table| table.unable(cell.key)) {
+        return Some(why);
     }
     if !cell.key.is_autoinc() && !engine.can.uuid_keys {
         return Some(format!("{} takes no UUID key", engine.name));
@@ -428,8 +448,10 @@ fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {
         return Ok(SchemaFile { path: table.name.into(), text: table.mysql.into(), sqlite_text });
     }
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let names = schema::NAMED.map(|table| table.name).join(" or ");
-        let next = format!("--schema takes a file with one CREATE TABLE statement for {{table}}, or {names}");
+        let next = format!(
+            "--schema takes a file with one CREATE TABLE statement for {{table}}, or the name of a table: {}",
+            schema::table_names()
+        );
         Error::file(path, error, next)
     })?;
     Ok(SchemaFile { path: path.display().to_string(), text, sqlite_text: None })

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use endpoint::Endpoint;
 pub use flush::Flush;
 pub use login::{Login, Protection};
-pub use matrix::{Resolved, resolve};
+pub use matrix::{Resolved, resolve, resolve_with};
 pub use place::{Place, Secret, ServerPlace, TargetSpec};
 pub use probe::{ProbePlan, ProbeWhen};
 pub use scale::Scale;
@@ -32,6 +32,7 @@ use crate::key::Key;
 use crate::load::Method;
 use crate::rows::{IndexOrder, TableKind, Wishes};
 use crate::run::stop::StopRules;
+use crate::schema::{self, BuiltIn, Dialect, Layout, Template, TemplateValues};
 use crate::target::engines::{Engine, EngineTable};
 use crate::target::reading::CounterChoice;
 
@@ -54,7 +55,7 @@ pub struct Plan {
     /// The rules by which the values are chosen: a run goes on under those that it was begun with.
     #[serde(default)]
     pub edition: u32,
-    /// Another table than rowcliff's two.
+    /// Another table than the default one.
     pub schema: Option<SchemaFile>,
     /// Length of text values in the user's own table.
     pub payload_bytes: Option<u64>,
@@ -109,8 +110,16 @@ pub struct Plan {
 /// # Errors
 /// As [`resolve`]; what was said in a plan file is named with its line.
 pub fn of_args(args: &RunArgs, remembered: Option<(u32, u32)>) -> Result<Resolved, Error> {
+    of_args_with(args, remembered, BuiltIn::One)
+}
+
+/// The same in the meaning that the words had when those were the tables of a run: what a run that goes on was asked for.
+///
+/// # Errors
+/// As [`of_args`].
+pub fn of_args_with(args: &RunArgs, remembered: Option<(u32, u32)>, tables: BuiltIn) -> Result<Resolved, Error> {
     let make = || {
-        let mut resolved = resolve(args, &EngineTable::with_file(args.engine_file.as_deref())?)?;
+        let mut resolved = resolve_with(args, &EngineTable::with_file(args.engine_file.as_deref())?, tables)?;
         if let Some(word) = args.shard {
             let (number, parts) = shard::asked(word, remembered, |name| std::env::var(name).ok())?;
             shard::cut(&mut resolved, number, parts);
@@ -128,10 +137,37 @@ impl Plan {
         Some(schema.sqlite_text.as_deref().filter(|_| is_sqlite).unwrap_or(&schema.text))
     }
 
+    /// The columns and indexes of a curve's table as its template has them; `None` where it cannot be filled in.
+    pub fn layout(&self, curve: &CurvePlan) -> Option<Layout> {
+        let cell = &curve.cell;
+        let dialect = match self.targets.get(cell.target)?.place {
+            Place::Sqlite { .. } => Dialect::Sqlite,
+            _ => Dialect::Mysql,
+        };
+        let template = self.schema_text(cell.target).unwrap_or(cell.template(dialect).text);
+        let key_type = cell.key.storage().and_then(|storage| schema::key_type(dialect, storage));
+        let values = TemplateValues { dialect, table: "t", index: "i", key_type, options: "" };
+        Layout::of(&schema::render(template, &values).ok()?)
+    }
+
+    /// What the engine of a cell has different in the default table.
+    pub fn table_note(&self, cell: &Cell) -> Option<String> {
+        let is_server =
+            self.targets.get(cell.target).is_some_and(|target| !matches!(target.place, Place::Sqlite { .. }));
+        if self.schema.is_some() || !is_server {
+            return None;
+        }
+        let difference = cell.template(Dialect::Mysql).difference;
+        (!difference.is_empty()).then(|| format!("the table of {} differs: {difference}", cell.engine_entry.name))
+    }
+
     /// Whose values the rows have.
     pub fn table_kind(&self) -> TableKind {
         match &self.schema {
             None => TableKind::Own,
+            Some(schema) if schema.is_named() && schema::named(&schema.path).is_some_and(|table| table.is_own) => {
+                TableKind::Own
+            }
             Some(schema) if schema.is_named() => TableKind::Named,
             Some(_) => TableKind::User,
         }
@@ -219,6 +255,9 @@ pub struct Cell {
     pub engine: String,
     /// What the engine table says of it.
     pub engine_entry: Engine,
+    /// Which tables stand where the plan names no schema.
+    #[serde(default)]
+    pub tables: BuiltIn,
     /// The primary key.
     pub key: Key,
     /// The flush setting asked for.
@@ -269,6 +308,11 @@ impl Cell {
         }
         wanted.extend(self.settings.iter().filter(|(_, value)| value != settings::AS_IS).cloned());
         wanted
+    }
+
+    /// The template of its table where the plan names no schema.
+    pub fn template(&self, dialect: Dialect) -> &'static Template {
+        schema::template(self.tables, dialect, self.key, self.engine_entry.table)
     }
 
     /// What resuming cannot do for this engine.

@@ -43,7 +43,7 @@ pub struct ProbeTable {
     text: Option<usize>,
     /// Place of the number that transactions add up, and change as an indexed column where it has an index.
     number: Option<usize>,
-    /// Place of the column by which a row of rowcliff's own tables is known: its value is the row's place.
+    /// Place of the column by which a row of rowcliff's own tables is known: its value tells which row it is.
     counted: Option<usize>,
     /// Names of the columns of a row as the statements want them.
     columns: Vec<String>,
@@ -82,7 +82,8 @@ impl ProbeTable {
         let counted = match key.auto_increment {
             _ if !own => None,
             true => named("id2"),
-            false => named("id"),
+            // The UUID table of the PBXT post counts its rows in `id`.
+            false => named("id").filter(|&at| Some(at) != key_place).or(named("id2")),
         };
         let free = |column: &Column| !column.indexed && !column.in_primary_key && column.unique_indexes.is_empty();
         let is_int = |column: &Column| matches!(column.data_type, ColumnType::Int { .. });
@@ -101,6 +102,7 @@ impl ProbeTable {
                 .find_by(0)
                 .is_some_and(|found| found.unique && found.columns.len() == 1 && found.columns[0].0 == sent[at].name)
                 || sent[at].unique
+                || source.is_distinct(&sent[at].name)
         };
         let slot = |column: &Column| match named(&column.name) {
             Some(place) => Slot::Sent(place),
@@ -234,7 +236,8 @@ impl ProbeTable {
         if let Some(row) = row {
             return self.source.difference(row, values);
         }
-        let Some(first) = self.counted.and_then(|place| number(&values[place])) else {
+        let told = |place: usize| self.source.row_of(&self.source.insert_columns()[place], number(&values[place])?);
+        let Some(first) = self.counted.and_then(told) else {
             return Some("nothing tells which row it is".into());
         };
         let mut candidates = (first..table_rows).step_by(ID2_VALUES as usize);

@@ -50,6 +50,7 @@ pub mod sheet;
 pub mod show;
 pub mod status;
 pub mod table;
+pub mod tables;
 #[cfg(test)]
 pub(crate) mod test_support;
 pub mod text;

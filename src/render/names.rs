@@ -9,7 +9,7 @@ use crate::analyse::{Cell, Curve, Labels};
 use crate::record::CurveRecord;
 
 /// The key storage that goes without saying.
-const DEFAULT_STORAGE: &str = "char32";
+const DEFAULT_STORAGE: &str = "binary16";
 
 /// What a curve or a cell can be named by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +61,7 @@ const IF_NEEDED: [Part; 5] = [Part::Target, Part::FlushInForce, Part::StatementR
 
 /// Names curves by what differs between them, as in `uuid4` beside `autoinc`, or `innodb uuid4 flush 2`.
 ///
-/// The storage of a UUID key is named when storages differ or when it is not `char32`. Where nothing differs the name is engine and
+/// The storage of a UUID key is named when storages differ or when it is not `binary16`. Where nothing differs the name is engine and
 /// key. The run is named only when names are not unique without it. The names are unique.
 pub fn short_names(curves: &[Named<'_>]) -> Vec<String> {
     let mut parts: Vec<Part> = MAIN.into_iter().filter(|part| differs(curves, *part)).collect();
@@ -282,10 +282,10 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_named() {
-        let keys = [labels("innodb", "autoinc", "1"), labels("innodb", "uuid4:char32", "1")];
+        let keys = [labels("innodb", "autoinc", "1"), labels("innodb", "uuid4:binary16", "1")];
         assert_eq!(names(&keys), ["autoinc", "uuid4"]);
         let all = [
-            labels("innodb", "uuid4:char32", "2"),
+            labels("innodb", "uuid4:binary16", "2"),
             labels("innodb", "autoinc", "1"),
             labels("aria", "autoinc", "none"),
         ];
@@ -296,16 +296,16 @@ mod tests {
 
     #[test]
     fn nothing_differs_leaves_engine_and_key() {
-        assert_eq!(names(&[labels("innodb", "uuid4:char32", "1")]), ["innodb uuid4"]);
+        assert_eq!(names(&[labels("innodb", "uuid4:binary16", "1")]), ["innodb uuid4"]);
         assert_eq!(names(&[]), Vec::<String>::new());
     }
 
     #[test]
     fn the_storage_is_named_when_it_differs_or_is_unusual() {
-        let storages = [labels("innodb", "uuid4:char32", "1"), labels("innodb", "uuid4:binary16", "1")];
-        assert_eq!(names(&storages), ["uuid4:char32", "uuid4:binary16"]);
-        let unusual = [labels("innodb", "uuid4:binary16", "1"), labels("innodb", "autoinc", "1")];
-        assert_eq!(names(&unusual), ["uuid4:binary16", "autoinc"]);
+        let storages = [labels("innodb", "uuid4:binary16", "1"), labels("innodb", "uuid4:char32", "1")];
+        assert_eq!(names(&storages), ["uuid4:binary16", "uuid4:char32"]);
+        let unusual = [labels("innodb", "uuid4:char32", "1"), labels("innodb", "autoinc", "1")];
+        assert_eq!(names(&unusual), ["uuid4:char32", "autoinc"]);
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
         let sqlite = Labels { target: "sqlite".into(), engine: "sqlite".into(), ..here.clone() };
         assert_eq!(names(&[here.clone(), sqlite]), ["innodb", "sqlite"]);
         assert_eq!(names(&[here.clone(), there]), ["db innodb autoinc", "other innodb autoinc"]);
-        let uuid = labels("innodb", "uuid4:char32", "1");
+        let uuid = labels("innodb", "uuid4:binary16", "1");
         let runs = [(&here, "a"), (&uuid, "b")].map(|(labels, run)| Named { labels, repeat: Some(1), run });
         assert_eq!(short_names(&runs), ["autoinc", "uuid4"]);
         let runs = [(&here, "a"), (&uuid, "a"), (&here, "b")].map(|(labels, run)| Named { labels, repeat: None, run });
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_is_common_goes_to_the_subtitle() {
-        let all = [labels("innodb", "uuid4:char32", "1"), labels("innodb", "autoinc", "1")];
+        let all = [labels("innodb", "uuid4:binary16", "1"), labels("innodb", "autoinc", "1")];
         let named: Vec<Named<'_>> = all.iter().map(|labels| Named { labels, repeat: None, run: "run" }).collect();
         assert_eq!(common_words(&named), ["innodb", "flush 1", "insert", "8 connections"]);
     }

@@ -603,7 +603,7 @@ mod tests {
 
     #[test]
     fn equal_batches_are_shown_in_seconds_as_recorded() {
-        let mut all = samples("u", "uuid4:char32", 1, 100_000, &INNODB_UUID);
+        let mut all = samples("u", "uuid4:binary16", 1, 100_000, &INNODB_UUID);
         all.extend(samples("a", "autoinc", 1, 100_000, &[0.4; 20]));
         let text = svg(PictureKind::SecondsPerBatch, all);
         assert!(text.contains("seconds per batch of 100,000 rows"));
@@ -613,7 +613,7 @@ mod tests {
 
     #[test]
     fn unequal_batches_are_shown_per_million_rows() {
-        let mut all = samples("u", "uuid4:char32", 1, 100_000, &INNODB_UUID);
+        let mut all = samples("u", "uuid4:binary16", 1, 100_000, &INNODB_UUID);
         all.extend(samples("a", "autoinc", 1, 250_000, &[1.0; 10]));
         let text = svg(PictureKind::SecondsPerBatch, all.clone());
         assert!(text.contains("seconds per million rows, since batches differ in size"));

@@ -8,6 +8,7 @@ use super::columns::{self, Moved, Row, UNKNOWN, factor};
 use super::input::{Input, LoadedRun};
 use super::names::{Named, short_names};
 use super::table::{Align, Table};
+use super::tables;
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::Curve;
 use crate::analyse::cliffs::{CLIFF_FACTOR, read};
@@ -36,7 +37,7 @@ pub struct ShowOptions {
 
 /// Everything about the runs: settings in force, each curve's batches, the summary, what did not complete.
 pub fn show(input: &Input, options: ShowOptions) -> String {
-    let mut parts = vec![settings(input)];
+    let mut parts = vec![settings(input), tables::text(&tables::of_input(input), false)];
     let names = curve_names(input);
     for (curve, name) in input.curves.iter().zip(&names) {
         if !curve.samples.is_empty() {
@@ -426,7 +427,7 @@ batch  rows in table  seconds  inserts/s   mean/s  slowdown  p99 ms  reads/row  
     #[test]
     fn the_summary_shows_first_and_last_speed() {
         let mut all = samples("a", "autoinc", &[0.4, 0.4, 0.4, 0.4]);
-        all.extend(samples("u", "uuid4:char32", &[0.4, 0.4, 0.4, 2.0, 2.1, 1.9]));
+        all.extend(samples("u", "uuid4:binary16", &[0.4, 0.4, 0.4, 2.0, 2.1, 1.9]));
         let text = summary(&input(all));
         let expected = "\
 curve    rows  first/s  last/s  slowdown  load time  outcome

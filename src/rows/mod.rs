@@ -31,7 +31,7 @@ pub use parallel::{parallel_map, split_range, use_cores};
 pub use value::{Value, ValueSink, Values};
 pub use wish::{Wish, Wishes};
 
-use fill::{Field, Widest};
+use fill::{Field, Fill, Printer, Widest};
 
 /// Values of `id` and `id2` of rowcliff's own tables: the numbers of an INT that are not negative. Row indexes beyond
 /// them wrap.
@@ -341,6 +341,26 @@ impl RowSource {
         let expected = self.expected_values(row);
         let columns = fields.iter().map(|&field| (self.names[field].clone(), expected[field].clone())).collect();
         Some(Lookup { columns, unique: *unique })
+    }
+
+    /// The first row that has a number in the column of a name: the inverse of what fills it. `None` where that tells no row.
+    pub fn row_of(&self, column: &str, number: u64) -> Option<u64> {
+        let place = self.names.iter().position(|name| name == column)?;
+        match &self.fields[place].fill {
+            Fill::Number { picker, .. } => picker.row_of(number),
+            _ => None,
+        }
+    }
+
+    /// Whether each row has an integer of its own in the column of a name.
+    pub fn is_distinct(&self, column: &str) -> bool {
+        let place = self.names.iter().position(|name| name == column);
+        place.is_some_and(|place| match &self.fields[place].fill {
+            Fill::Number { picker, printer: Printer::Signed { .. } | Printer::Unsigned, .. } => {
+                picker.is_distinct(self.rows)
+            }
+            _ => false,
+        })
     }
 
     /// The values that a row must have, in the order of [`RowSource::insert_columns`].

@@ -33,6 +33,17 @@ impl Picker {
         }
     }
 
+    /// The first row that gets a number; `None` where numbers are not one to a row.
+    pub(super) fn row_of(&self, number: u64) -> Option<u64> {
+        match self {
+            Self::Sequence { divisor: 1, last } => Some(number).filter(|number| number <= last),
+            Self::Shuffled { divisor: 1, bijection } => {
+                Some(number).filter(|number| *number <= bijection.last()).map(|number| bijection.invert(number))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether `rows` rows get different numbers.
     pub(super) fn is_distinct(&self, rows: u64) -> bool {
         match self {

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::key::{FAMILIES, STORAGES};
+use crate::key::{FAMILIES, STORAGES, Storage};
 use crate::schema::{
-    ColumnType, IndexColumn, ReportedIndex, SqliteColumn, TemplateValues, UniqueIndex, Variant, default_columns,
-    key_type, render, sqlite_columns, template,
+    BuiltIn, ColumnType, IndexColumn, ReportedIndex, SqliteColumn, TemplateValues, UniqueIndex, Variant,
+    default_columns, key_type, render, sqlite_columns, template,
 };
 
 fn options(key: &str) -> RowOptions {
@@ -62,14 +62,23 @@ fn number(value: &Value) -> i128 {
 #[test]
 fn the_default_tables_in_words() {
     let source = own(&options("autoinc"));
-    assert_eq!(source.insert_columns(), ["id2", "id3"]);
-    assert_eq!(source.insert_text("INSERT INTO t (id2,id3) VALUES ", 0..2).matches("),(").count(), 1);
-    let source = own(&options("uuid4"));
-    assert_eq!(source.insert_columns(), ["uid", "id", "id2", "mail"]);
-    let values = source.values(7..8);
-    assert!(matches!(&values[0], Value::Text(uid) if uid.len() == 32));
-    assert_eq!(values[1..3], [Value::Int(7), Value::Int(7)]);
-    assert!(matches!(&values[3], Value::Text(mail) if mail.contains(&b'@')));
+    assert_eq!(source.insert_columns(), ["id2", "id3", "mail"]);
+    assert_eq!(source.insert_text("INSERT INTO t (id2,id3,mail) VALUES ", 0..2).matches("),(").count(), 1);
+    let beside_the_key = source.values(7..8);
+    assert_eq!(beside_the_key[0], Value::Int(7));
+    assert!(matches!(&beside_the_key[2], Value::Text(mail) if mail.contains(&b'@')));
+    for key in all_keys().into_iter().filter(|key| !key.is_autoinc()) {
+        let source = own(&RowOptions { key, ..options("autoinc") });
+        assert_eq!(source.insert_columns(), ["id", "id2", "id3", "mail"]);
+        let values = source.values(7..8);
+        let length = match &values[0] {
+            Value::Text(id) | Value::Bytes(id) => id.len() as u64,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(Some(length), key.storage().map(Storage::wire_bytes), "{key}");
+        // Whatever the key, the rest of a row is the same.
+        assert_eq!(values[1..], beside_the_key[..], "{key}");
+    }
 }
 
 #[test]
@@ -166,14 +175,14 @@ fn a_key_that_ends_in_a_space_keeps_it() {
         }
         assert_eq!(unescaped, bytes.to_vec());
         let trimmed = Value::Bytes(bytes[..15].into());
-        assert!(source.compare("uid", &Value::Bytes(bytes.clone()), &Value::Bytes(bytes.clone())));
-        assert!(!source.compare("uid", &Value::Bytes(bytes), &trimmed), "a cut key has to be seen");
+        assert!(source.compare("id", &Value::Bytes(bytes.clone()), &Value::Bytes(bytes.clone())));
+        assert!(!source.compare("id", &Value::Bytes(bytes), &trimmed), "a cut key has to be seen");
     }
 }
 
 #[test]
 fn threads_do_not_change_rows() {
-    for key in ["autoinc", "uuid4", "uuid7:binary16"] {
+    for key in ["autoinc", "uuid4:char32", "uuid7:binary16"] {
         let source = own(&options(key));
         let start = 33_999_990_000_u64;
         let all = |threads| {
@@ -196,7 +205,7 @@ fn rows_are_found_again() {
     let source = own(&options("uuid4"));
     let lookup = source.find_by(9).unwrap();
     assert!(lookup.unique);
-    assert_eq!(lookup.columns, [("uid".to_owned(), source.expected(9)[0].1.clone())]);
+    assert_eq!(lookup.columns, [("id".to_owned(), source.expected(9)[0].1.clone())]);
     let source = own(&RowOptions { rows: ID2_VALUES, ..options("autoinc") });
     assert_eq!(source.find_by(9).unwrap(), Lookup { columns: vec![("id2".into(), Value::Int(9))], unique: true });
     let source = own(&RowOptions { rows: ID2_VALUES + 1, ..options("autoinc") });
@@ -333,8 +342,8 @@ fn a_payload_sets_the_length_of_free_text_and_bytes() {
     assert!(matches!(&own_uuid(60).unwrap().expected(5)[3].1, Value::Text(mail) if mail.len() == 60));
     let message = own_uuid(61).unwrap_err().to_string();
     assert!(message.contains("column mail") && message.contains("61") && message.contains("60"), "{message}");
-    assert!(!own(&options("autoinc")).takes_payload());
-    assert!(own(&options("uuid4")).takes_payload());
+    assert!(own(&options("autoinc")).takes_payload() && own(&options("uuid4")).takes_payload());
+    assert!(!RowSource::new(&before(Key::AUTOINC), &options("autoinc")).unwrap().takes_payload());
 }
 
 #[test]
@@ -672,17 +681,19 @@ fn load_and_compare(create_table: &str, options: &RowOptions) {
 #[test]
 fn sqlite_gives_own_tables_back() {
     for key in all_keys() {
-        let Some(key_type) = key.storage().map_or(Some(""), |storage| key_type(Dialect::Sqlite, storage)) else {
+        let key_type = key.storage().map(|storage| key_type(Dialect::Sqlite, storage));
+        // A storage that SQLite has no type for.
+        if key_type == Some(None) {
             continue;
-        };
+        }
         let values = TemplateValues {
             dialect: Dialect::Sqlite,
             table: "t",
             index: "t_id2",
-            key_type: Some(key_type),
+            key_type: key_type.flatten(),
             options: "",
         };
-        let sql = render(template(Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap();
+        let sql = render(template(BuiltIn::One, Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap();
         load_and_compare(&sql, &RowOptions { key, rows: 500, dialect: Dialect::Sqlite, ..options("autoinc") });
     }
 }
@@ -702,20 +713,68 @@ fn sqlite_gives_tables_of_every_type_back() {
     load_and_compare(strict, &RowOptions { key: "uuid7:char36".parse().unwrap(), ..options });
 }
 
+/// The columns of the tables of the PBXT post, which were the default ones once.
+fn before(key: Key) -> Vec<Column> {
+    let mut columns = default_columns(Dialect::Mysql, key, Variant::Standard);
+    let mail = columns.pop().unwrap();
+    if key.is_autoinc() {
+        return columns;
+    }
+    columns[0].name = "uid".into();
+    columns.truncate(1);
+    columns.extend([int("id", 32), int("id2", 32), mail]);
+    columns
+}
+
 #[test]
-fn the_same_row_forever() {
-    // A resumed run inserts what the interrupted one would have. If this test fails, the runs that an earlier version
-    // has started cannot be resumed: say so in the change log.
-    let line = |key: &str| own(&options(key)).insert_text("", 33_999_999_999..34_000_000_000);
-    let lines = ["autoinc", "uuid1", "uuid4", "uuid6:binary16", "uuid7:char36"].map(line);
+fn the_row_of_a_number_is_the_one_that_has_it() {
+    for index_order in [IndexOrder::Ascending, IndexOrder::Random] {
+        let source = own(&RowOptions { index_order, ..options("uuid4") });
+        for row in [0, 1, 77, 1 << 20, ID2_VALUES - 1] {
+            let expected = source.expected(row);
+            assert_eq!(source.row_of("id2", number(&expected[1].1) as u64), Some(row), "{index_order:?}");
+        }
+        assert_eq!(source.row_of("id3", 5), None, "rows share it");
+        assert!(!source.is_distinct("id2"), "id2 has wrapped: there are more rows than numbers");
+        let fewer = own(&RowOptions { index_order, rows: ID2_VALUES, ..options("uuid4") });
+        assert!(fewer.is_distinct("id2") && !fewer.is_distinct("id3") && !fewer.is_distinct("mail"));
+        assert_eq!(source.row_of("mail", 5), None);
+    }
+}
+
+#[test]
+fn the_rows_of_recorded_runs_forever() {
+    // Runs that were begun before there was one table for every key go on with the tables and the rows that they have.
+    let line = |key: &str| {
+        let options = options(key);
+        RowSource::new(&before(options.key), &options).unwrap().insert_text("", 33_999_999_999..34_000_000_000)
+    };
     assert_eq!(
-        lines,
+        ["autoinc", "uuid1:char32", "uuid4:char32", "uuid6:binary16", "uuid7:char36"].map(line),
         [
             "(1787745279,880600322)",
             "('5fa75a04ccfa11ef803f1b1817904cc1',1787745279,1787745279,'zymvmhssdwuq@mail.example.com')",
             "('7dbb111e0e3843cfb0bdab3163db7bf0',1787745279,1787745279,'zymvmhssdwuq@mail.example.com')",
             "(x'1efccfa5fa756a04803f1b1817904cc1',1787745279,1787745279,'zymvmhssdwuq@mail.example.com')",
             "('019440ed-e106-708e-bbc3-edb4fc6d4e2f',1787745279,1787745279,'zymvmhssdwuq@mail.example.com')",
+        ]
+    );
+}
+
+#[test]
+fn the_same_row_forever() {
+    // A resumed run inserts what the interrupted one would have. If this test fails, the runs that an earlier version
+    // has started cannot be resumed: say so in the change log.
+    let line = |key: &str| own(&options(key)).insert_text("", 33_999_999_999..34_000_000_000);
+    let lines = ["autoinc", "uuid1", "uuid4:char32", "uuid6:binary16", "uuid7:char36"].map(line);
+    assert_eq!(
+        lines,
+        [
+            "(1787745279,880600322,'zymvmhssdwuq@mail.example.com')",
+            "(x'5fa75a04ccfa11ef803f1b1817904cc1',1787745279,880600322,'zymvmhssdwuq@mail.example.com')",
+            "('7dbb111e0e3843cfb0bdab3163db7bf0',1787745279,880600322,'zymvmhssdwuq@mail.example.com')",
+            "(x'1efccfa5fa756a04803f1b1817904cc1',1787745279,880600322,'zymvmhssdwuq@mail.example.com')",
+            "('019440ed-e106-708e-bbc3-edb4fc6d4e2f',1787745279,880600322,'zymvmhssdwuq@mail.example.com')",
         ]
     );
 }

@@ -359,6 +359,7 @@ impl Runner<'_> {
         }
         Ok(match self.targets[cell.target].judge(curve)? {
             Verdict::Runs { mut notes } => {
+                notes.extend(self.plan.table_note(cell));
                 notes.extend(cell.cache_note());
                 notes.extend(cell.resume_note());
                 with_notes(self.rehearse(curve), notes)

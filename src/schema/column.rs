@@ -184,24 +184,37 @@ impl Column {
     }
 }
 
-/// The columns of rowcliff's own table for `key`, without asking a database: for tests, benchmarks and estimates.
+/// The columns of the default table for `key`, without asking a database: for tests, benchmarks and estimates.
 pub fn default_columns(dialect: Dialect, key: Key, variant: Variant) -> Vec<Column> {
     let int = |name: &str| match dialect {
         Dialect::Mysql => Column::plain(name, ColumnType::Int { bits: 32, unsigned: false }, "int(11)"),
         Dialect::Sqlite => Column::plain(name, ColumnType::Int { bits: 64, unsigned: false }, "INTEGER"),
     };
+    let mut id2 = int("id2");
+    id2.indexed = variant != Variant::NoIndex;
+    let mut id3 = int("id3");
+    id3.nullable = true;
+    let mut mail = match (dialect, variant) {
+        (Dialect::Mysql, Variant::Varchar) => Column::plain("mail", ColumnType::Varchar, "varchar(60)"),
+        (Dialect::Mysql, _) => Column::plain("mail", ColumnType::Text, "text"),
+        (Dialect::Sqlite, _) => Column::plain("mail", ColumnType::Text, "TEXT"),
+    };
+    if dialect == Dialect::Mysql {
+        mail.charset = Some("latin1".into());
+        mail.max_length = Some(if variant == Variant::Varchar { 60 } else { 65_535 });
+    }
+    vec![key_column(dialect, key), id2, id3, mail]
+}
+
+fn key_column(dialect: Dialect, key: Key) -> Column {
     let Some(storage) = key.storage() else {
         let mut id = match dialect {
             Dialect::Mysql => Column::plain("id", ColumnType::Int { bits: 64, unsigned: true }, "bigint(20) unsigned"),
-            Dialect::Sqlite => int("id"),
+            Dialect::Sqlite => Column::plain("id", ColumnType::Int { bits: 64, unsigned: false }, "INTEGER"),
         }
         .primary();
         id.auto_increment = true;
-        let mut id2 = int("id2");
-        id2.indexed = variant != Variant::NoIndex;
-        let mut id3 = int("id3");
-        id3.nullable = true;
-        return vec![id, id2, id3];
+        return id;
     };
     let (data_type, text) = match (dialect, storage) {
         (Dialect::Sqlite, Storage::Binary16) => (ColumnType::Blob, "BLOB"),
@@ -211,17 +224,10 @@ pub fn default_columns(dialect: Dialect, key: Key, variant: Variant) -> Vec<Colu
         (Dialect::Mysql, Storage::Binary16) => (ColumnType::Binary, "binary(16)"),
         (Dialect::Mysql, Storage::Native) => (ColumnType::Uuid, "uuid"),
     };
-    let mut uid = Column::plain("uid", data_type, text).primary();
-    let mut mail = match (dialect, variant) {
-        (Dialect::Mysql, Variant::Varchar) => Column::plain("mail", ColumnType::Varchar, "varchar(60)"),
-        (Dialect::Mysql, _) => Column::plain("mail", ColumnType::Text, "text"),
-        (Dialect::Sqlite, _) => Column::plain("mail", ColumnType::Text, "TEXT"),
-    };
+    let mut id = Column::plain("id", data_type, text).primary();
     if dialect == Dialect::Mysql {
-        uid.max_length = matches!(uid.data_type, ColumnType::Char | ColumnType::Binary).then_some(storage.wire_bytes());
-        uid.charset = (uid.data_type == ColumnType::Char).then(|| "latin1".into());
-        mail.charset = Some("latin1".into());
-        mail.max_length = Some(if variant == Variant::Varchar { 60 } else { 65_535 });
+        id.max_length = matches!(id.data_type, ColumnType::Char | ColumnType::Binary).then_some(storage.wire_bytes());
+        id.charset = (id.data_type == ColumnType::Char).then(|| "latin1".into());
     }
-    vec![uid, int("id"), int("id2"), mail]
+    id
 }

@@ -3,20 +3,22 @@
 //! Pure functions of strings. Who runs the queries hands in what came back ([`ReportedColumn`], [`SqliteColumn`],
 //! [`ReportedIndex`]) and gets [`Column`]s, which say what a value for them may be.
 
+mod built_in;
 mod column;
 mod definition;
+mod layout;
 mod named;
 mod reported;
 mod template;
 mod tokens;
 
+pub use built_in::{BuiltIn, KeyKind, TEMPLATES, Template, Variant, template};
 pub use column::{Column, ColumnType, UniqueIndex, default_columns};
 pub use definition::{Check, Definition, Partitioning, Period, index_parts, names_in};
-pub use named::{NAMED, NamedTable, named};
+pub use layout::Layout;
+pub use named::{NAMED, NamedTable, named, table_names};
 pub use reported::{IndexColumn, ReportedColumn, ReportedIndex, SqliteColumn, mysql_columns, sqlite_columns};
-pub use template::{
-    SchemaError, TEMPLATES, Template, TemplateValues, Variant, key_type, render, render_statements, template,
-};
+pub use template::{SchemaError, TemplateValues, key_type, render, render_statements};
 
 /// Whose SQL a table is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

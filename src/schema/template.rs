@@ -1,100 +1,8 @@
 //! DDL templates: rowcliff's own and a user's, which go through the same function.
 
-use serde::{Deserialize, Serialize};
-
-use crate::key::{Key, Storage};
+use crate::key::Storage;
 
 use super::Dialect;
-
-/// What an engine needs to have different in the table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// Nothing.
-    #[default]
-    Standard,
-    /// No index beside the key (ARCHIVE).
-    NoIndex,
-    /// No TEXT (MEMORY).
-    Varchar,
-}
-
-/// One file of `schemas/`.
-#[derive(Debug, Clone, Copy)]
-pub struct Template {
-    /// Whose SQL it is.
-    pub dialect: Dialect,
-    /// Whether it is the table of the UUID keys or that of `autoinc`.
-    pub uuid: bool,
-    /// What it is for.
-    pub variant: Variant,
-    /// Its path in the source tree.
-    pub file: &'static str,
-    /// What differs from the standard table, to be printed and recorded; empty for the standard one.
-    pub difference: &'static str,
-    /// The template.
-    pub text: &'static str,
-}
-
-/// Every template that comes with rowcliff.
-pub const TEMPLATES: [Template; 6] = [
-    Template {
-        dialect: Dialect::Mysql,
-        uuid: false,
-        variant: Variant::Standard,
-        file: "schemas/mysql/autoinc.sql",
-        difference: "",
-        text: include_str!("../../schemas/mysql/autoinc.sql"),
-    },
-    Template {
-        dialect: Dialect::Mysql,
-        uuid: false,
-        variant: Variant::NoIndex,
-        file: "schemas/mysql/autoinc-noindex.sql",
-        difference: "id2 has no index",
-        text: include_str!("../../schemas/mysql/autoinc-noindex.sql"),
-    },
-    Template {
-        dialect: Dialect::Mysql,
-        uuid: true,
-        variant: Variant::Standard,
-        file: "schemas/mysql/uuid.sql",
-        difference: "",
-        text: include_str!("../../schemas/mysql/uuid.sql"),
-    },
-    Template {
-        dialect: Dialect::Mysql,
-        uuid: true,
-        variant: Variant::Varchar,
-        file: "schemas/mysql/uuid-varchar.sql",
-        difference: "mail is VARCHAR(60)",
-        text: include_str!("../../schemas/mysql/uuid-varchar.sql"),
-    },
-    Template {
-        dialect: Dialect::Sqlite,
-        uuid: false,
-        variant: Variant::Standard,
-        file: "schemas/sqlite/autoinc.sql",
-        difference: "",
-        text: include_str!("../../schemas/sqlite/autoinc.sql"),
-    },
-    Template {
-        dialect: Dialect::Sqlite,
-        uuid: true,
-        variant: Variant::Standard,
-        file: "schemas/sqlite/uuid.sql",
-        difference: "",
-        text: include_str!("../../schemas/sqlite/uuid.sql"),
-    },
-];
-
-/// The template for a key: the variant's own where there is one, else the standard table.
-pub fn template(dialect: Dialect, key: Key, variant: Variant) -> &'static Template {
-    let of_key = |entry: &&Template| entry.dialect == dialect && entry.uuid == key.family().is_uuid();
-    let find = |variant| TEMPLATES.iter().filter(of_key).find(|entry| entry.variant == variant);
-    // The registry has a standard table for each dialect and kind of key; a test holds it to that.
-    find(variant).or_else(|| find(Variant::Standard)).unwrap_or(&TEMPLATES[0])
-}
 
 /// The type of a UUID key's column; `None` where the dialect has none for this storage.
 ///
@@ -112,6 +20,15 @@ pub fn key_type(dialect: Dialect, storage: Storage) -> Option<&'static str> {
     }
 }
 
+/// The type of a key that the database counts: 64 bits, so that no run reaches its end.
+fn counted_type(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mysql => "BIGINT UNSIGNED",
+        // What makes a column the rowid itself.
+        Dialect::Sqlite => "INTEGER",
+    }
+}
+
 /// What the placeholders of a template stand for.
 #[derive(Debug, Clone, Copy)]
 pub struct TemplateValues<'a> {
@@ -122,7 +39,8 @@ pub struct TemplateValues<'a> {
     /// `{index}`: the name of an index that is made by a statement of its own, already quoted. SQLite's indexes have
     /// one name space in a database, so it has to follow the table's name.
     pub index: &'a str,
-    /// `{key_type}`: the type of the key column ([`key_type`]); `None` for `autoinc`.
+    /// `{key_type}`: the type of the key column ([`key_type`]); `None` for `autoinc`. `{key}` is the whole definition of
+    /// the column, for `autoinc` too.
     pub key_type: Option<&'a str>,
     /// `{options}`: what follows the closing parenthesis, as in `ENGINE=InnoDB COMMENT='...'`; may be empty.
     pub options: &'a str,
@@ -132,7 +50,7 @@ pub struct TemplateValues<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// A placeholder that means nothing.
-    #[error("{{{name}}} is not a placeholder; known are {{table}}, {{index}}, {{key_type}} and {{options}}")]
+    #[error("{{{name}}} is not a placeholder; known are {{table}}, {{index}}, {{key}}, {{key_type}} and {{options}}")]
     UnknownPlaceholder {
         /// Its name.
         name: String,
@@ -357,6 +275,13 @@ impl<'a> Lexer<'a> {
                 self.values.table
             }
             "index" => self.values.index,
+            "key" => {
+                statement.sql.push_str(self.values.key_type.unwrap_or(counted_type(self.values.dialect)));
+                match (self.values.key_type, self.values.dialect) {
+                    (None, Dialect::Mysql) => " NOT NULL AUTO_INCREMENT",
+                    _ => " NOT NULL",
+                }
+            }
             "key_type" => self.values.key_type.ok_or(SchemaError::NoKeyType)?,
             "options" => {
                 statement.names_options = true;
@@ -383,61 +308,6 @@ mod tests {
 
     fn fill(template: &str) -> Result<String, SchemaError> {
         render(template, &VALUES)
-    }
-
-    fn keys() -> Vec<Key> {
-        ["autoinc", "uuid1", "uuid4:char36", "uuid7:binary16"].iter().map(|word| word.parse().unwrap()).collect()
-    }
-
-    #[test]
-    fn every_key_has_a_table_in_every_dialect_and_variant() {
-        for dialect in [Dialect::Mysql, Dialect::Sqlite] {
-            for key in keys() {
-                for variant in [Variant::Standard, Variant::NoIndex, Variant::Varchar] {
-                    let entry = template(dialect, key, variant);
-                    assert_eq!((entry.dialect, entry.uuid), (dialect, key.family().is_uuid()));
-                    assert!(entry.variant == variant || entry.variant == Variant::Standard);
-                    assert_eq!(entry.difference.is_empty(), entry.variant == Variant::Standard);
-                }
-            }
-        }
-        let memory = template(Dialect::Mysql, "uuid4".parse().unwrap(), Variant::Varchar);
-        assert_eq!(memory.file, "schemas/mysql/uuid-varchar.sql");
-    }
-
-    #[test]
-    fn own_templates_can_be_filled_in() {
-        for entry in TEMPLATES {
-            let options = if entry.dialect == Dialect::Mysql { "ENGINE=Aria" } else { "" };
-            let values = TemplateValues { dialect: entry.dialect, options, ..VALUES };
-            let statements = render_statements(entry.text, &values).unwrap();
-            assert!(statements[0].starts_with("CREATE TABLE `rowcliff_x` ("), "{}: {}", entry.file, statements[0]);
-            assert_eq!(statements[0].contains("BINARY(16)"), entry.uuid, "{}", entry.file);
-            assert!(entry.dialect == Dialect::Sqlite || statements[0].ends_with(") ENGINE=Aria"), "{}", statements[0]);
-            assert!(statements.iter().all(|sql| !sql.contains("--") && !sql.contains('{')), "{statements:?}");
-        }
-    }
-
-    #[test]
-    fn sqlite_takes_its_own_templates() {
-        for key in keys() {
-            let values = TemplateValues {
-                dialect: Dialect::Sqlite,
-                key_type: key.storage().and_then(|storage| key_type(Dialect::Sqlite, storage)),
-                options: "",
-                table: "\"rowcliff_x\"",
-                index: "\"rowcliff_x_id2\"",
-            };
-            let sql = render(template(Dialect::Sqlite, key, Variant::Standard).text, &values).unwrap();
-            let connection = rusqlite::Connection::open_in_memory().unwrap();
-            connection.execute_batch(&sql).unwrap();
-            let indexes: i64 = connection
-                .query_row("SELECT COUNT(*) FROM sqlite_master WHERE type = 'index' AND name LIKE '%id2'", [], |row| {
-                    row.get(0)
-                })
-                .unwrap();
-            assert_eq!(indexes == 1, key == Key::AUTOINC, "{key}");
-        }
     }
 
     #[test]
@@ -495,6 +365,18 @@ mod tests {
         assert!(message("CREATE TABLE {table} (a INT); CREATE INDEX i ON other (a)").contains("does not name {table}"));
         let autoinc = TemplateValues { key_type: None, ..VALUES };
         assert_eq!(render("CREATE TABLE {table} (a {key_type})", &autoinc), Err(SchemaError::NoKeyType));
+    }
+
+    #[test]
+    fn the_key_is_a_whole_column_definition() {
+        let of = |dialect, key_type| {
+            render("CREATE TABLE {table} (a {key})", &TemplateValues { dialect, key_type, options: "", ..VALUES })
+                .unwrap()
+        };
+        assert!(of(Dialect::Mysql, None).ends_with("(a BIGINT UNSIGNED NOT NULL AUTO_INCREMENT)"));
+        assert!(of(Dialect::Mysql, Some("BINARY(16)")).ends_with("(a BINARY(16) NOT NULL)"));
+        assert!(of(Dialect::Sqlite, None).ends_with("(a INTEGER NOT NULL)"));
+        assert!(of(Dialect::Sqlite, Some("BLOB")).ends_with("(a BLOB NOT NULL)"));
     }
 
     #[test]

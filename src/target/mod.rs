@@ -125,7 +125,7 @@ impl TableOrder<'_> {
         let cell = &self.curve.cell;
         let template = match self.schema {
             Some(text) => text,
-            None => schema::template(dialect, cell.key, cell.engine_entry.table).text,
+            None => cell.template(dialect).text,
         };
         let key_type =
             match cell.key.storage() {

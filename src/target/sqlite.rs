@@ -218,11 +218,9 @@ impl SqliteTable {
     ) -> Result<Self, Failure> {
         let cell = &order.curve.cell;
         let name = quote_identifier(order.table);
-        let create_table = control
-            .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [order.table], |row| row.get::<_, String>(0))
-            .map_err(failure)?;
+        let statements = made_by(&control, order.table).map_err(failure)?;
         let mut columns = columns(&control, order.table)?;
-        Definition::parse(&create_table).mark(&mut columns);
+        Definition::parse(statements.first().map_or("", String::as_str)).mark(&mut columns);
         let variables = read_back(&control, cell)?;
         let word = |name: &str| variables.get(name).cloned().unwrap_or_default();
         let flush_in_force = format!("synchronous={} journal_mode={}", word("synchronous"), word("journal_mode"));
@@ -238,7 +236,7 @@ impl SqliteTable {
         };
         let facts = TableFacts {
             quoted_name: name,
-            create_table,
+            create_table: statements.join(";\n"),
             dialect: Dialect::Sqlite,
             columns,
             flush_in_force,
@@ -252,6 +250,14 @@ impl SqliteTable {
         let counters = cell.engine_entry.counters.clone();
         Ok(Self { path, pragmas, control, loading: Vec::new(), counters, lock_waits: LockWaits::default(), facts })
     }
+}
+
+/// The statements that made a table and its indexes. An index that SQLite made itself has none.
+fn made_by(control: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut query = control.prepare(
+        "SELECT sql FROM sqlite_schema WHERE tbl_name = ?1 AND sql IS NOT NULL ORDER BY type = 'table' DESC, rowid",
+    )?;
+    query.query_map([table], |row| row.get(0))?.collect()
 }
 
 /// What a cell wants of a connection, in the order in which it has to be said.

@@ -19,7 +19,7 @@ fn falling(batch: u64) -> f64 {
 /// Three curves of 30 batches whose figures are known.
 fn written_report(home: &Path) -> PathBuf {
     let mut file = CsvAppender::open(&home.join(BATCHES_FILE)).unwrap();
-    for (key, settings) in [("autoinc", ""), ("uuid4:char32", ""), ("uuid7:char32", ODD)] {
+    for (key, settings) in [("autoinc", ""), ("uuid4:binary16", ""), ("uuid7:binary16", ODD)] {
         for batch in 1..=30 {
             let seconds = if key.starts_with("uuid4") { falling(batch) } else { 0.8 };
             let sample = Sample {
@@ -147,7 +147,7 @@ fn probes_are_hovered_as_batches_are_and_go_with_their_curve() {
     let home = tempfile::tempdir().unwrap();
     written_report(home.path());
     let mut file = CsvAppender::open(&home.path().join(PROBES_FILE)).unwrap();
-    for key in ["autoinc", "uuid4:char32"] {
+    for key in ["autoinc", "uuid4:binary16"] {
         for (batch, seconds) in [(10, 0.02), (20, 0.04), (30, 0.08)] {
             for (connections, iteration) in [(1, 1), (1, 2), (8, 1), (8, 2)] {
                 let line = ProbeLine {

@@ -19,7 +19,7 @@ fn golden(name: &str) -> PathBuf {
 fn write(home: &Path) {
     let mut batches = CsvAppender::open(&home.join(BATCHES_FILE)).unwrap();
     let mut probes = CsvAppender::open(&home.join(PROBES_FILE)).unwrap();
-    for (key, fall) in [("autoinc", 1.0), ("uuid4:char32", 6.0)] {
+    for (key, fall) in [("autoinc", 1.0), ("uuid4:binary16", 6.0)] {
         for batch in 1..=12_u64 {
             let slow = if batch <= 5 { 1.0 } else { fall };
             let sample = Sample {

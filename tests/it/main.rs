@@ -21,6 +21,7 @@ mod plans_of_posts;
 mod probes;
 mod probes_shown;
 mod reading;
+mod recorded;
 mod resume;
 mod rhythms;
 mod scratch;

@@ -30,7 +30,7 @@ fn a_plan_file_is_run_and_the_command_line_comes_before_it() {
     let run_directory = home.path().join("r");
     let lines = samples(&run_directory);
     assert_eq!(lines.iter().map(|line| line.table_rows).collect::<Vec<_>>(), [1000, 2000]);
-    assert!(lines.iter().all(|line| line.key == "uuid7:char32"));
+    assert!(lines.iter().all(|line| line.key == "uuid7:binary16"));
     assert!(run_directory.join("curve-1.sqlite").exists(), "keep");
     assert_eq!(record(&run_directory).plan["shard"], Value::Null);
     let output = run(home.path(), &["run", "--plan", "plan.toml", "--keep=false", "--out", "s"]);

@@ -263,7 +263,8 @@ fn kvs_reads_on_mysql_which_has_no_query_cache() {
 #[test]
 fn published_figures_of_a_load_stand_beside_the_median_batch_of_any_run() {
     let home = tempfile::tempdir().unwrap();
-    let words = ["run", "--key", "autoinc,uuid1", "--rows", "4k", "--batch-rows", "1k", "--out", "lite", "--quiet"];
+    let words =
+        ["run", "--key", "autoinc,uuid1:char32", "--rows", "4k", "--batch-rows", "1k", "--out", "lite", "--quiet"];
     let output = run(home.path(), &words);
     assert_eq!(code(&output), exit::OK, "{}", text(&output));
     let published = root("plots/published/pbxt.csv");

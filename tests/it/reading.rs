@@ -473,7 +473,7 @@ fn written(home: &Path) -> PathBuf {
     let directory = home.join("r");
     std::fs::create_dir_all(&directory).unwrap();
     let mut file = CsvAppender::open(&directory.join(BATCHES_FILE)).unwrap();
-    for (curve, key, cost) in [("a", "autoinc", 0.4), ("u", "uuid4:char32", 1.6)] {
+    for (curve, key, cost) in [("a", "autoinc", 0.4), ("u", "uuid4:binary16", 1.6)] {
         for batch in 1..=24_u64 {
             let seconds = if batch <= 10 { 0.4 } else { cost } + 0.002 * (batch % 3) as f64;
             let sample = Sample {

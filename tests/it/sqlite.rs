@@ -26,7 +26,7 @@ fn both_keys_are_loaded_counted_and_compared() {
     assert_eq!(lines.len(), 6);
     let record = record(&run_directory);
     assert_eq!(record.state, RunState::Finished);
-    for (index, key) in ["autoinc", "uuid4:char32"].iter().enumerate() {
+    for (index, key) in ["autoinc", "uuid4:binary16"].iter().enumerate() {
         let curve = &record.curves[index];
         assert_eq!((curve.key.as_str(), &curve.outcome), (*key, &Outcome::Completed));
         let verification = curve.verification.as_ref().unwrap();
@@ -44,11 +44,11 @@ fn both_keys_are_loaded_counted_and_compared() {
     let conn = open(&run_directory.join("curve-2.sqlite"));
     let table = record.curves[1].table.as_ref().unwrap();
     let (distinct, shortest, longest): (i64, i64, i64) = conn
-        .query_row(&format!("SELECT COUNT(DISTINCT uid), MIN(LENGTH(uid)), MAX(LENGTH(uid)) FROM {table}"), [], |row| {
+        .query_row(&format!("SELECT COUNT(DISTINCT id), MIN(LENGTH(id)), MAX(LENGTH(id)) FROM {table}"), [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })
         .unwrap();
-    assert_eq!((distinct, shortest, longest), (30_000, 32, 32));
+    assert_eq!((distinct, shortest, longest), (30_000, 16, 16));
 }
 
 #[test]
@@ -74,7 +74,9 @@ fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
         let directory = home.path().join(out);
         let table = record(&directory).curves[0].table.clone().unwrap();
         let conn = open(&directory.join("curve-1.sqlite"));
-        let sql = format!("SELECT group_concat(uid || id || id2 || mail) FROM (SELECT * FROM {table} ORDER BY uid)");
+        let sql = format!(
+            "SELECT group_concat(hex(id) || id2 || ifnull(id3, 'null') || mail) FROM (SELECT * FROM {table} ORDER BY id)"
+        );
         conn.query_row(&sql, [], |row| row.get::<_, String>(0)).unwrap()
     };
     let first = sum("a", "7", "1");

@@ -45,7 +45,7 @@ fn the_pbxt_plans_load_300_batches_of_a_million_rows_one_by_one_over_8_connectio
         assert_eq!(each(&plan, "/cell/connections"), [json!(8)]);
         assert_eq!(each(&plan, "/cell/cache_bytes"), [json!(20_u64 << 30)]);
         assert_eq!(plan["targets"][0]["label"], "scratch");
-        assert_eq!((&plan["schema"], &plan["probe"]), (&Value::Null, &Value::Null));
+        assert_eq!((&plan["schema"]["path"], &plan["probe"]), (&json!(name), &Value::Null));
         let options = options(&plan);
         assert!(options.iter().all(|option| option.starts_with("loose_")), "{options:?}");
         for option in
@@ -99,6 +99,7 @@ fn the_oltp_plan_is_sysbench_s_on_two_servers() {
 fn the_kvs_plan_reads_a_million_rows_of_105_million_over_100_connections_10_times() {
     let plan = plan("kvs-reads", &[]);
     assert_eq!(each(&plan, "/sizes/rows"), [json!(105_000_000)]);
+    assert_eq!(plan["schema"]["path"], "pbxt-autoinc");
     assert_eq!(each(&plan, "/cell/engine"), ["innodb", "memory", "ndb"].map(Value::from));
     let settings = [json!([["query_cache_size", "as-is"]]), json!([["query_cache_size", "2G"]])];
     assert_eq!(each(&plan, "/cell/settings"), settings);
@@ -181,6 +182,29 @@ fn a_named_table_has_a_text_for_each_kind_of_database_and_its_own_key() {
     for why in [&unable[1], &unable[3]] {
         assert!(why.as_ref().is_some_and(|why| why.contains("sbtest") && why.contains("--key autoinc")), "{why:?}");
     }
+    // A UUID that names no storage is stored as the post has it.
+    let words = [
+        "--target",
+        "sqlite",
+        "--target",
+        "scratch",
+        "--rows",
+        "1M",
+        "--schema",
+        "pbxt-uuid",
+        "--key",
+        "autoinc,uuid4",
+    ];
+    let plan = planned(&words).unwrap();
+    assert_eq!(each(&plan, "/cell/key"), [json!("autoinc"), json!("uuid4:char32")]);
+    let plan: crate::plan::Plan = serde_json::from_value(plan).unwrap();
+    assert!((0..2).all(|target| plan.schema_text(target).is_some_and(|text| text.contains("uid {key_type}"))));
+    assert_eq!(plan.table_kind(), crate::rows::TableKind::Own);
+    let unable: Vec<bool> = plan.curves.iter().map(|curve| curve.unable.is_some()).collect();
+    assert_eq!(unable, [true, false, true, false]);
+    assert!(
+        plan.curves[0].unable.as_ref().is_some_and(|why| why.contains("a UUID key") && why.contains("--key uuid1"))
+    );
     let error = planned(&["--schema", "./slap"]).unwrap_err();
-    assert!(error.contains("./slap") && error.contains("slap or sbtest"), "{error}");
+    assert!(error.contains("./slap") && error.contains("slap, sbtest, pbxt-autoinc, pbxt-uuid"), "{error}");
 }

@@ -65,6 +65,7 @@ impl Comparison {
             sizes: speed.map(|speed| speed.sizes).or(short.map(|short| short.sizes)),
             block_batches: speed.map(|speed: &Speed| speed.block),
             keep_no_row: pair.keep_no_row,
+            tables_differ: pair.has_other_table().then(|| JsonTables { base: &pair.tables.0, new: &pair.tables.1 }),
             base: JsonSide::of(rates.map(|rates| rates.0), pair.base.as_ref(), &pair.base_curves),
             new: JsonSide::of(rates.map(|rates| rates.1), pair.new.as_ref(), &pair.new_curves),
             probes: pair.probes.iter().map(JsonProbe::of).collect(),
@@ -82,6 +83,12 @@ impl Comparison {
 
 fn known(value: &str) -> Option<&str> {
     Some(value).filter(|value| !value.is_empty())
+}
+
+#[derive(Serialize)]
+struct JsonTables<'a> {
+    base: &'a [String],
+    new: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -118,6 +125,7 @@ struct JsonCell<'a> {
     sizes: Option<usize>,
     block_batches: Option<usize>,
     keep_no_row: bool,
+    tables_differ: Option<JsonTables<'a>>,
     base: JsonSide<'a>,
     new: JsonSide<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

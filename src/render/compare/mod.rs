@@ -54,6 +54,8 @@ pub struct Pair {
     pub base_curves: Vec<SideCurve>,
     /// NEW's.
     pub new_curves: Vec<SideCurve>,
+    /// What is in the table of BASE alone, and in that of NEW alone. No verdict is drawn from the speeds of different tables.
+    pub tables: (Vec<String>, Vec<String>),
     /// What both measured between the batches.
     pub probes: Vec<ProbePair>,
     /// Settings that differ; `None` where one of them does not tell how it was made.
@@ -88,6 +90,13 @@ pub struct Comparison {
     pub only_new: Vec<Alone>,
 }
 
+impl Pair {
+    /// Whether the rows went into different tables.
+    pub fn has_other_table(&self) -> bool {
+        !(self.tables.0.is_empty() && self.tables.1.is_empty())
+    }
+}
+
 impl Comparison {
     /// How many cells are slower for certain.
     pub fn regressions(&self) -> usize {
@@ -104,6 +113,11 @@ impl Comparison {
         self.pairs.iter().filter(|pair| pair.is_left_out).count()
     }
 
+    /// How many cells were loaded into different tables.
+    pub fn other_tables(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.has_other_table()).count()
+    }
+
     /// How many cells have too few table sizes in common.
     pub fn too_short(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.too_short.is_some()).count()
@@ -115,11 +129,12 @@ impl Comparison {
     }
 
     fn is_regression(&self, pair: &Pair) -> bool {
-        pair.speed.as_ref().is_ok_and(|speed| speed.is_regression(self.tolerance))
+        !pair.has_other_table() && pair.speed.as_ref().is_ok_and(|speed| speed.is_regression(self.tolerance))
     }
 
     fn is_inconclusive(&self, pair: &Pair) -> bool {
-        pair.too_short.is_some() || pair.speed.as_ref().is_ok_and(|speed| speed.is_inconclusive(self.tolerance))
+        let is_open = |speed: &Speed| speed.is_inconclusive(self.tolerance);
+        !pair.has_other_table() && (pair.too_short.is_some() || pair.speed.as_ref().is_ok_and(is_open))
     }
 
     /// How many cells could be compared.
@@ -155,12 +170,13 @@ impl Comparison {
     fn pair(&self, pair: &Pair) -> String {
         let mut out = format!("{}\n", pair.name);
         let mut say = |text: &str| out.push_str(&indented(text));
+        sureness::other_tables(pair).iter().for_each(|text| say(text));
         match (&pair.speed, &pair.too_short) {
             (Ok(speed), _) => {
                 let mark = if self.is_regression(pair) { "REGRESSION: " } else { "" };
                 say(&format!("{mark}{}", direction(speed)));
                 say(&interval(speed));
-                if !self.is_regression(pair) {
+                if !self.is_regression(pair) && !pair.has_other_table() {
                     say(&self.could_not_see(pair, speed));
                 }
             }

@@ -50,6 +50,10 @@ impl Comparison {
             (found, 0, all) => format!("REGRESSION in {found} of {all} comparisons"),
             (found, open, all) => format!("REGRESSION in {found} of {all} comparisons, INCONCLUSIVE in {open}"),
         };
+        match self.other_tables() {
+            0 => {}
+            found => words.push_str(&format!("; {found} of different tables, from which no verdict is drawn")),
+        }
         match self.partners_left_out() {
             0 => {}
             1 => words.push_str("; 1 curve finds only a partner that is left out"),
@@ -57,6 +61,19 @@ impl Comparison {
         }
         words
     }
+}
+
+/// What the tables do not have in common, above the figures.
+pub(super) fn other_tables(pair: &Pair) -> Vec<String> {
+    if !pair.has_other_table() {
+        return Vec::new();
+    }
+    let mut out =
+        vec!["DIFFERENT TABLES: what differs in speed may be due to them, and is called no regression".to_owned()];
+    for (side, lines) in [("BASE", &pair.tables.0), ("NEW", &pair.tables.1)] {
+        out.extend((!lines.is_empty()).then(|| format!("  in {side} only: {}", lines.join(", "))));
+    }
+    out
 }
 
 /// Both sides are too short for a verdict.

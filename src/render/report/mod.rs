@@ -19,6 +19,7 @@ use super::pictures::PictureKind;
 use super::probes;
 use super::show::{curve_names, outcome_word, reason, version};
 use super::table::Align;
+use super::tables;
 use crate::analyse::Curve;
 use crate::record::{Environment, Outcome, RunRecord, RunState};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
@@ -126,7 +127,7 @@ fn default_title(input: &Input) -> String {
     };
     let engines = words(distinct(|curve| &curve.labels.engine), "engines");
     // The storage that goes without saying is not said.
-    let keys = words(distinct(|curve| &curve.labels.key), "keys").replace(":char32", "");
+    let keys = words(distinct(|curve| &curve.labels.key), "keys").replace(":binary16", "");
     format!("Bulk inserts as the table grows: {engines} with {keys}")
 }
 
@@ -346,6 +347,7 @@ fn incomplete(out: &mut String, input: &Input) {
 
 /// What differs between curves, and what all share: the labels, and the variables that were read back.
 fn settings(out: &mut String, input: &Input) {
+    let tables = tables::lines(&tables::of_input(input), false);
     let names = curve_names(input);
     let mut columns: Vec<(String, Vec<String>)> = vec![
         ("target".into(), values(input, |curve| curve.labels.target.clone())),
@@ -377,6 +379,10 @@ fn settings(out: &mut String, input: &Input) {
         known.len() > 1
     };
     out.push_str("<section aria-labelledby=\"settings\">\n<h2 id=\"settings\">Settings</h2>\n");
+    for (table, keys) in &tables {
+        let keys: String = keys.iter().map(|key| format!("<li>{}</li>", escaped(key))).collect();
+        let _ = writeln!(out, "<p>{}</p>\n<ul>{keys}</ul>", escaped(table));
+    }
     let different: Vec<&(String, Vec<String>)> = columns.iter().filter(|(_, values)| differs(values)).collect();
     if !different.is_empty() {
         out.push_str("<h3>What differs</h3>\n");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::asking;
 use crate::plan::{CurvePlan, Plan};
 use crate::probe::{Operation, Pools, ProbeKind, ProbeTable, Restore};
-use crate::rows::{IndexOrder, RowSource};
+use crate::rows::{IndexOrder, RowSource, TableKind};
 use crate::run::boundary::{self, Boundary};
 use crate::target::{Failure, FailureKind, Session, Table, TableFacts};
 
@@ -19,7 +19,7 @@ const TRIAL_OPS: u64 = 2;
 /// Why nothing can be asked of it.
 pub(super) fn probe_table(whole: &Plan, source: Arc<RowSource>, facts: &TableFacts) -> Result<ProbeTable, String> {
     let ascends = whole.index_order == IndexOrder::Ascending || facts.auto_increment().is_none();
-    let own = whole.schema.is_none() && ascends;
+    let own = whole.table_kind() == TableKind::Own && ascends;
     ProbeTable::new(source, facts, own)
 }
 

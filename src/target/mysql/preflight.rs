@@ -10,6 +10,7 @@ use super::{cluster, is_on, unable};
 use crate::key::Storage;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
+use crate::schema::BuiltIn;
 use crate::target::Failure;
 use crate::target::Verdict;
 use crate::target::engines::Engine;
@@ -284,7 +285,7 @@ impl Preflight {
             return None;
         }
         let most = self.number("max_heap_table_size")?;
-        let row = memory_row_bytes(curve.cell.key.storage());
+        let row = memory_row_bytes(curve.cell.tables, curve.cell.key.storage());
         let fit = most / row;
         (fit < curve.sizes.rows).then(|| {
             format!(
@@ -301,9 +302,10 @@ impl Preflight {
             return None;
         }
         let format = self.variables.get("binlog_format").map_or("ROW", String::as_str);
-        let bytes = logged_row_bytes(format, curve.cell.key.is_autoinc()).saturating_mul(curve.sizes.rows);
+        let bytes =
+            logged_row_bytes(curve.cell.tables, format, curve.cell.key.storage()).saturating_mul(curve.sizes.rows);
         Some(format!(
-            "the binary log grows by about {} (binlog_format={format}; an estimate for the built-in tables)",
+            "the binary log grows by about {} (binlog_format={format}; an estimate for the default table)",
             human_bytes(bytes)
         ))
     }
@@ -357,35 +359,47 @@ fn is_off(value: &str) -> bool {
     same_value(value, "OFF")
 }
 
-/// Bytes of a row of the built-in tables in a MEMORY table, as the engine reckons: the record with its deletion mark,
+/// Bytes of a row of the default table in a MEMORY table, as the engine reckons: the record with its deletion mark,
 /// rounded up to 8, and three words for each (hash) index.
-fn memory_row_bytes(key: Option<Storage>) -> u64 {
+fn memory_row_bytes(tables: BuiltIn, key: Option<Storage>) -> u64 {
     const HASH_ENTRY: u64 = 24;
-    let (record, indexes) = match key {
-        // id, id2, id3 and the bits of NULL.
-        None => (1 + 8 + 4 + 4, 2),
-        Some(storage) => {
-            let uuid = match storage {
-                Storage::Char32 => 32,
-                Storage::Char36 => 36,
-                Storage::Binary16 | Storage::Native => 16,
-            };
-            // mail is VARCHAR(60) and takes its full width.
-            (1 + uuid + 4 + 4 + 61, 1)
-        }
+    /// `mail` is VARCHAR(60) and takes its full width.
+    const MAIL: u64 = 61;
+    let key_bytes = match key {
+        None => 8,
+        Some(Storage::Char32) => 32,
+        Some(Storage::Char36) => 36,
+        Some(Storage::Binary16 | Storage::Native) => 16,
+    };
+    // The bits of NULL, the key, two numbers.
+    let numbers = 1 + key_bytes + 4 + 4;
+    let (record, indexes) = match (tables, key) {
+        (BuiltIn::One, _) => (numbers + MAIL, 2),
+        (BuiltIn::Pair, None) => (numbers, 2),
+        (BuiltIn::Pair, Some(_)) => (numbers + MAIL, 1),
     };
     (record + 1_u64).next_multiple_of(8) + indexes * HASH_ENTRY
 }
 
-/// Bytes of a row of the built-in tables in the binary log.
-fn logged_row_bytes(format: &str, autoinc: bool) -> u64 {
-    match (format.eq_ignore_ascii_case("row"), autoinc) {
-        (true, true) => 18,
-        (true, false) => 76,
-        // The text of the statement.
-        (false, true) => 24,
-        (false, false) => 92,
-    }
+/// Bytes of a row of the default table in the binary log: of its image, or of the text of its statement.
+fn logged_row_bytes(tables: BuiltIn, format: &str, key: Option<Storage>) -> u64 {
+    let is_image = format.eq_ignore_ascii_case("row");
+    // The table of `autoinc` had no address once; it has 32 bytes on average.
+    let mail = match (tables, key) {
+        (BuiltIn::Pair, None) => 0,
+        _ if is_image => 34,
+        _ => 35,
+    };
+    let (numbers, key) = match (is_image, key) {
+        (true, None) => (10, 8),
+        (true, Some(Storage::Native)) => (10, 16),
+        (true, Some(storage)) => (10, 1 + storage.wire_bytes()),
+        (false, None) => (24, 0),
+        // Bytes are written as two digits each.
+        (false, Some(Storage::Binary16)) => (24, 36),
+        (false, Some(storage)) => (24, 3 + storage.wire_bytes()),
+    };
+    numbers + mail + key
 }
 
 /// Whether a key of its own stands in a CREATE TABLE template; servers may demand one.
@@ -432,8 +446,10 @@ mod tests {
 
     #[test]
     fn rows_of_memory_tables_are_reckoned_as_the_engine_does() {
-        assert_eq!(memory_row_bytes(None), 24 + 48);
-        assert_eq!(memory_row_bytes(Some(Storage::Char32)), 104 + 24);
-        assert_eq!(memory_row_bytes(Some(Storage::Binary16)), 88 + 24);
+        assert_eq!(memory_row_bytes(BuiltIn::Pair, None), 24 + 48);
+        assert_eq!(memory_row_bytes(BuiltIn::Pair, Some(Storage::Char32)), 104 + 24);
+        assert_eq!(memory_row_bytes(BuiltIn::Pair, Some(Storage::Binary16)), 88 + 24);
+        assert_eq!(memory_row_bytes(BuiltIn::One, None), 80 + 48);
+        assert_eq!(memory_row_bytes(BuiltIn::One, Some(Storage::Binary16)), 88 + 48);
     }
 }

@@ -169,7 +169,11 @@ pub fn every_method_loads_the_same_rows(family: Family) {
         }
         assert_eq!(curve.outcome, Outcome::Completed, "{}", curve.curve);
         let table = curve.table.as_ref().unwrap();
-        let columns = if curve.key == "autoinc" { "id2, IFNULL(id3, 'null')" } else { "uid, id, id2, mail" };
+        let columns = if curve.key == "autoinc" {
+            "id2, IFNULL(id3, 'null'), mail"
+        } else {
+            "id, id2, IFNULL(id3, 'null'), mail"
+        };
         let sum: (u64, u64) = conn
             .query_first(format!(
                 "SELECT COUNT(*), CAST(SUM(CRC32(CONCAT_WS(',', {columns}))) AS UNSIGNED) FROM {table}"
@@ -209,7 +213,7 @@ pub fn every_key_and_storage_is_stored_as_it_was_sent(family: Family) {
         assert_eq!(curve.outcome, Outcome::Completed, "{}", curve.curve);
         let table = curve.table.as_ref().unwrap();
         let (distinct, least, most): (u64, u64, u64) = conn
-            .query_first(format!("SELECT COUNT(DISTINCT uid), MIN(LENGTH(uid)), MAX(LENGTH(uid)) FROM {table}"))
+            .query_first(format!("SELECT COUNT(DISTINCT id), MIN(LENGTH(id)), MAX(LENGTH(id)) FROM {table}"))
             .unwrap()
             .unwrap();
         let length = if curve.key.ends_with("char32") {
@@ -603,7 +607,7 @@ pub fn a_killed_connection_takes_the_batch_back(family: Family) {
         let lines = samples(&home.path().join("r"));
         assert_eq!(lines.iter().map(|line| line.table_rows).collect::<Vec<_>>(), [20_000, 40_000, 60_000, 80_000]);
         assert_eq!(lines.iter().filter(|line| line.has_note("retried")).count(), 1, "{engine} {key}");
-        let column = if key == "autoinc" { "id2" } else { "uid" };
+        let column = if key == "autoinc" { "id2" } else { "id" };
         let counts: (u64, u64) =
             conn.query_first(format!("SELECT COUNT(*), COUNT(DISTINCT {column}) FROM {table}")).unwrap().unwrap();
         assert_eq!(counts, (80_000, 80_000), "{engine} {key}");

@@ -14,7 +14,7 @@ use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
 use rowcliff::run::stop::StopRules;
 use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Summary};
-use rowcliff::schema::{Dialect, Variant, default_columns};
+use rowcliff::schema::{BuiltIn, Dialect, Variant, default_columns};
 use rowcliff::target::engines::EngineTable;
 use rowcliff::target::{
     Accepted, Canceller, CounterChoice, Failure, FailureKind, Figure, Limits, Purpose, Reading, RowSet, Session, Table,
@@ -358,6 +358,7 @@ impl FakeRun {
                         target_label: "fake".into(),
                         engine: engine.clone(),
                         engine_entry: engine_entry.clone(),
+                        tables: BuiltIn::One,
                         key,
                         flush: Flush::AsIs,
                         method: Method::Insert,

@@ -1,4 +1,4 @@
--- The table of `autoinc` on SQLite.
+-- The table of the PBXT post (see ../mysql/pbxt-autoinc.sql), on SQLite.
 -- INTEGER PRIMARY KEY is the 64-bit rowid itself and counts on its own. The word AUTOINCREMENT is left out: it
 -- would write sqlite_sequence with every transaction, only to keep the numbers of deleted rows from coming back.
 CREATE TABLE {table} (
