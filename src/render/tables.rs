@@ -55,20 +55,26 @@ pub fn of_input(input: &Input) -> Vec<TableOf> {
     input.curves.iter().zip(curve_names(input)).filter_map(of_curve).collect()
 }
 
+/// Tables that are the same beside their keys, by key and engine.
+struct Group<'a> {
+    words: String,
+    keys: Vec<(String, Vec<&'a TableOf>)>,
+}
+
 /// A line for each table beside its key, with a line below it for each key on each engine. `estimated` says that bytes were not measured here.
 pub fn lines(tables: &[TableOf], estimated: bool) -> Vec<(String, Vec<String>)> {
-    let mut out: Vec<(String, Vec<(String, Vec<&TableOf>)>)> = Vec::new();
+    let mut out: Vec<Group<'_>> = Vec::new();
     for table in tables {
         let key = if table.layout.key.is_empty() { "" } else { "a key, " };
         let mut words = format!("{key}{}", table.layout.beside_the_key());
         if !table.has_indexes {
             words.push_str("; further indexes are not recorded");
         }
-        let at = out.iter().position(|(known, _)| *known == words).unwrap_or_else(|| {
-            out.push((words, Vec::new()));
+        let at = out.iter().position(|group| group.words == words).unwrap_or_else(|| {
+            out.push(Group { words, keys: Vec::new() });
             out.len() - 1
         });
-        let keys = &mut out[at].1;
+        let keys = &mut out[at].keys;
         let key = table.layout.key.join(", ");
         match keys.iter_mut().find(|(known, tables)| *known == key && tables[0].engine == table.engine) {
             Some((_, tables)) => tables.push(table),
@@ -83,7 +89,7 @@ pub fn lines(tables: &[TableOf], estimated: bool) -> Vec<(String, Vec<String>)> 
         let key = if key.is_empty() { "no primary key" } else { key };
         format!("{names}: {key}{}", bytes(tables, estimated))
     };
-    out.into_iter().map(|(words, keys)| (format!("table: {words}"), keys.iter().map(of_key).collect())).collect()
+    out.into_iter().map(|group| (format!("table: {}", group.words), group.keys.iter().map(of_key).collect())).collect()
 }
 
 /// `; 78 bytes a row`, a range where curves differ, nothing where no curve tells.
