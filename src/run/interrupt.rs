@@ -1,4 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP: the first asks the run to end in good order, the second leaves at once.
+//!
+//! One that was ignored when the program started stays ignored: `nohup` and `trap '' HUP` mean it, and so does a shell that
+//! ignores SIGINT for its background jobs.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +30,11 @@ impl Interrupt {
     /// The system does not take the handlers.
     pub fn from_signals() -> io::Result<Self> {
         let interrupt = Self::new();
+        let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if is_in(ignored, signal) {
+                continue;
+            }
             // The order counts: at the second signal the flag is already up, and this leaves at once.
             signal_hook::flag::register_conditional_shutdown(
                 signal,
@@ -58,5 +65,36 @@ impl Interrupt {
             SIGHUP => "SIGHUP",
             _ => "request",
         }
+    }
+}
+
+/// The signals that this process ignores, as the kernel keeps them: signal 1 is the lowest bit.
+#[cfg(target_os = "linux")]
+fn ignored_signals() -> u64 {
+    // Where the kernel does not tell, none counts as ignored: Ctrl-C has to work.
+    procfs::process::Process::myself().and_then(|own| own.status()).map_or(0, |status| status.sigign)
+}
+
+/// Only Linux tells.
+#[cfg(not(target_os = "linux"))]
+fn ignored_signals() -> u64 {
+    0
+}
+
+fn is_in(set: u64, signal: i32) -> bool {
+    u32::try_from(signal - 1).is_ok_and(|bit| set.checked_shr(bit).unwrap_or(0) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_are_bits_from_one_on() {
+        // SigIgn of a process under nohup.
+        assert!(is_in(0x1, SIGHUP));
+        assert!(!is_in(0x1, SIGINT) && !is_in(0x1, SIGTERM));
+        assert!(is_in(0x4002, SIGINT) && is_in(0x4002, SIGTERM) && !is_in(0x4002, SIGHUP));
+        assert!(!is_in(u64::MAX, 0) && !is_in(u64::MAX, 65));
     }
 }

@@ -5,8 +5,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rowcliff::error::exit;
+use rowcliff::record::Outcome;
 
-use crate::support::{record, rowcliff, run, samples, stderr, stdout, text};
+use crate::support::{record, rowcliff, rowcliff_by, run, samples, stderr, stdout, text};
 
 /// A run that is over in well under a second.
 const SMALL: [&str; 7] = ["run", "--rows", "4k", "--batch-rows", "1k", "--out", "r"];
@@ -294,6 +295,41 @@ fn a_signal_ends_the_run_in_good_order_within_ten_seconds() {
         assert!(!run_directory.join("curve-1.sqlite").exists());
         assert!(stdout(&run(home.path(), &["clean", "r"])).contains("no table"));
         assert_eq!(code(&run(home.path(), &["show", "r"])), exit::OK);
+    }
+}
+
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let trap = ["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""];
+    let background = ["env", "--ignore-signal=INT"];
+    for (by, ignored, ends) in [(&["nohup"][..], "HUP", "INT"), (&trap, "HUP", "TERM"), (&background, "INT", "HUP")] {
+        let home = tempfile::tempdir().unwrap();
+        let words = ["run", "--rows", "1G", "--batch-rows", "5k", "--key", "autoinc", "--out", "r"];
+        let mut child = rowcliff_by(by, home.path())
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        recorded(home.path(), 2);
+        for _ in 0..3 {
+            signal(&child, ignored);
+        }
+        // Loading goes on, and another signal still ends it.
+        recorded(home.path(), samples(&home.path().join("r")).len() + 3);
+        signal(&child, ends);
+        assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::INTERRUPTED)), "{by:?}");
+        assert_eq!(record(&home.path().join("r")).curves[0].outcome, Outcome::Interrupted, "{by:?}");
+    }
+}
+
+/// Waits until so many batches are recorded.
+fn recorded(home: &std::path::Path, batches: usize) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(home.join("r/batches.csv")).map_or(0, |text| text.lines().count()) <= batches {
+        assert!(Instant::now() < deadline, "no {batches} batches within a minute");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -15,9 +15,22 @@ use std::process::{Command, Output};
 use rowcliff::record::store::{self, Samples};
 use rowcliff::record::{RunRecord, Sample};
 
-/// The program under test, with a state directory and a home of its own and no password from outside.
+/// The program under test, with a state directory and a home of its own and no password from outside, and with the signals
+/// that end it as they are by default: the tests themselves may run with some of them ignored.
 pub fn rowcliff(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rowcliff"));
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_rowcliff")]);
+    at_home(command, home)
+}
+
+/// The same, started by other words: `nohup`, a shell.
+pub fn rowcliff_by(words: &[&str], home: &Path) -> Command {
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["--default-signal=HUP,INT,TERM"]).args(words).arg(env!("CARGO_BIN_EXE_rowcliff"));
+    at_home(command, home)
+}
+
+fn at_home(mut command: Command, home: &Path) -> Command {
     command
         .env("XDG_STATE_HOME", home.join("state"))
         .env("HOME", home)
