@@ -25,6 +25,7 @@ mod recorded;
 mod resume;
 mod rhythms;
 mod scratch;
+mod sessions;
 mod situations;
 mod sqlite;
 mod standing;

@@ -17,6 +17,16 @@ pub fn read(control: &mut Control, database: &str, table: &str) -> Result<Vec<Co
     let place = format!("TABLE_SCHEMA = '{}' AND TABLE_NAME = '{}'", escape(database), escape(table));
     let rows = control
         .named_rows(&format!("SELECT * FROM information_schema.COLUMNS WHERE {place} ORDER BY ORDINAL_POSITION"))?;
+    // One row, which nothing cuts: a column that was not read would be left empty, and the table called right.
+    let count = format!("SELECT COUNT(*) FROM information_schema.COLUMNS WHERE {place}");
+    let counted = control.first::<usize>(&count)?.unwrap_or_default();
+    if counted != rows.len() {
+        return Err(Failure::fatal(format!(
+            "the server showed {} of the {counted} columns of {table}: the table cannot be filled and verified (is \
+             sql_select_limit set behind this connection, by a proxy?)",
+            rows.len()
+        )));
+    }
     let statistics = control.named_rows(&format!(
         "SELECT * FROM information_schema.STATISTICS WHERE {place} ORDER BY INDEX_NAME, SEQ_IN_INDEX"
     ))?;

@@ -8,6 +8,7 @@ use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
 use super::errors::failure;
 use super::socket::SocketHandle;
+use super::variables;
 use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
@@ -177,6 +178,9 @@ impl Access {
             mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) => Failure::fatal(format!(
                 "{place} offers no TLS and {tls} asks for it; use --ssl-mode preferred or disabled"
             )),
+            mysql::Error::DriverError(mysql::DriverError::SetupError) => Failure::fatal(format!(
+                "{place} let us in and answers no SELECT: is sql_select_limit 0 there? SET GLOBAL sql_select_limit=DEFAULT"
+            )),
             mysql::Error::IoError(error) if error.kind() == std::io::ErrorKind::WouldBlock => Failure {
                 kind: FailureKind::Lost,
                 code: None,
@@ -274,20 +278,20 @@ pub fn wait_for_members(conn: &mut Conn) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts a connection into the state that every curve is measured in.
+/// Puts a connection that loads nothing itself into the state that everything is asked and sent in.
 ///
 /// # Errors
 /// What the server said.
 pub fn prepare_session(conn: &mut Conn) -> Result<(), Failure> {
-    // Strict, so that a value that does not fit is an error and never a shorter value; no engine is silently replaced.
-    // unique_checks and foreign_key_checks are left alone: on MariaDB 10.6+ switching both off sends the first insert
-    // into an empty table down a special bulk path.
+    speak(conn)?;
+    variables::prepare(conn)
+}
+
+/// Agrees on the characters of statements and answers.
+///
+/// # Errors
+/// What the server said.
+pub fn speak(conn: &mut Conn) -> Result<(), Failure> {
     // latin1 has a character for every byte: a raw key that is bound as a parameter is not refused as broken utf8mb4.
-    conn.query_drop("SET NAMES latin1").map_err(failure)?;
-    conn.query_drop(
-        "SET SESSION autocommit=1, time_zone='+00:00', \
-         sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', \
-         wait_timeout=31536000, net_read_timeout=600, net_write_timeout=600",
-    )
-    .map_err(failure)
+    conn.query_drop("SET NAMES latin1").map_err(failure)
 }

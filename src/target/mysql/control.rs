@@ -10,6 +10,7 @@ use mysql::{Conn, Row};
 use super::connect::{Access, prepare_session};
 use super::errors::failure;
 use super::socket::SocketHandle;
+use super::variables;
 use crate::target::{Failure, FailureKind};
 
 /// Limit of a usual call.
@@ -363,6 +364,7 @@ fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {
     let (mut conn, socket) = access.connect()?;
     socket.set_timeout(Some(USUAL));
     if access.reads_only {
+        variables::read_whole(&mut conn)?;
         return Ok((conn, socket));
     }
     prepare_session(&mut conn)?;

@@ -12,6 +12,7 @@ const CODES: &[(u16, FailureKind, &str)] = &[
         FailureKind::Full,
         "a MEMORY table ends at max_heap_table_size, other engines at the end of their disk or tablespace",
     ),
+    (1038, FailureKind::Fatal, "raise sort_buffer_size at the server: rows are read back in the order of their key"),
     (1030, FailureKind::Fatal, "see the server's error log"),
     (1053, FailureKind::Lost, "the server is shutting down"),
     (2006, FailureKind::Lost, ""),
@@ -118,6 +119,9 @@ pub fn failure(error: mysql::Error) -> Failure {
                     " (wsrep_max_ws_rows and wsrep_max_ws_size limit a transaction: give fewer rows with --commit-rows)",
                 );
             }
+            // The code names an option, and only some of them are about reading.
+            let is_memory = server.code == 1290 && message.contains("mem-used");
+            let next = if is_memory { "raise max_session_mem_used there: it guards the server's memory" } else { next };
             // What a Galera node says to everything while it is outside its cluster or has not caught up.
             let is_outside = server.code == 1047 && message.contains("WSREP")
                 || message.contains("Not connected to Primary Component");
@@ -129,6 +133,10 @@ pub fn failure(error: mysql::Error) -> Failure {
             Failure { kind, code: Some(i64::from(server.code)), message }
         }
         mysql::Error::IoError(error) => lost(&error.to_string()),
+        mysql::Error::CodecError(error) if error.to_string().contains("max_allowed_packet") => Failure::fatal(
+            "a statement or a row is larger than max_allowed_packet of this server: raise it there, or give fewer rows with \
+             --statement-rows",
+        ),
         mysql::Error::CodecError(error) => lost(&error.to_string()),
         mysql::Error::DriverError(error) => {
             let message = error.to_string();

@@ -19,6 +19,7 @@ pub mod settle;
 pub mod socket;
 pub mod status;
 pub mod table;
+pub mod variables;
 pub mod wire;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ use globals::{Globals, SharedGlobals, lock_globals};
 use offer::Offer;
 use preflight::Preflight;
 use table::{Closing, MysqlTable, Work};
+use variables::Named;
 
 use super::engines::Engine;
 use super::{Failure, FailureKind, Purpose, Settled, Table, TableFacts, TableOrder, Target, Verdict};
@@ -236,7 +238,9 @@ impl Target for MysqlTarget {
                 }
             }
         }
+        table.named.read(&mut lock(&control))?;
         table.make_or_find(order)?;
+        table.look_at_session(order)?;
         table.facts.notes.extend(notes);
         if order.purpose != Purpose::Trial && !self.loaded.contains(&cell.engine_entry) {
             self.loaded.push(cell.engine_entry.clone());
@@ -281,6 +285,9 @@ fn is_on(value: &str) -> bool {
 
 /// What no server of this flavour can do.
 pub(crate) fn unable(cell: &Cell, flavour: Flavour) -> Option<String> {
+    if let Some(why) = variables::conflict_of(cell) {
+        return Some(why);
+    }
     if cell.method == Method::Bulk && flavour == Flavour::MySql {
         return Some("bulk is MariaDB's COM_STMT_BULK_EXECUTE; MySQL has no such command, and one round trip a row would be another load".into());
     }
@@ -299,8 +306,10 @@ pub(crate) fn create_table(
     order: &TableOrder<'_>,
     globals: SharedGlobals,
     closing: Closing,
+    named: Named,
 ) -> Result<MysqlTable, Failure> {
     let mut table = MysqlTable::planned(control, order, globals, closing);
+    table.named = named;
     table.make_or_find(order)?;
     Ok(table)
 }
@@ -318,6 +327,7 @@ impl MysqlTable {
             engine_counters: order.curve.cell.engine_entry.counters.clone(),
             work: Work::new(),
             closing,
+            named: Named::of(&order.curve.cell),
             closed: false,
         }
     }
@@ -333,6 +343,29 @@ impl MysqlTable {
             let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
         })?;
         Ok(())
+    }
+
+    /// Opens one loading connection to see that its session is what a load needs, and records what it leaves as it is. A new table
+    /// goes again where it is not.
+    pub(crate) fn look_at_session(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
+        let access = lock(&self.control).access().clone();
+        let look = || {
+            let (mut conn, _) = access.connect()?;
+            connect::speak(&mut conn)?;
+            variables::prepare_loading(&mut conn, &self.named)
+        };
+        match look() {
+            Ok(left) => {
+                self.facts.variables.extend(left);
+                Ok(())
+            }
+            Err(refused) => {
+                if order.purpose != Purpose::GoOn {
+                    let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
+                }
+                Err(refused)
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
 use super::privileges::{self, Grants};
-use super::{cluster, is_on, unable};
+use super::{cluster, is_on, unable, variables};
 use crate::key::Storage;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
@@ -176,6 +176,9 @@ impl Preflight {
             if self.on(name) {
                 return Some(format!("{name} is ON: this server takes no writes (a replica?); load its primary"));
             }
+        }
+        if let Some(why) = variables::refused(|name| self.variables.get(name).map(String::as_str)) {
+            return Some(why);
         }
         let past = privileges::to_write_read_only(self.flavour, &self.version);
         let stopped = self.grants.as_ref().is_some_and(|grants| !grants.any_globally(&past));

@@ -53,7 +53,7 @@ pub struct MysqlSession {
 }
 
 impl MysqlSession {
-    /// Takes a connection that [`super::connect::prepare_session`] has prepared.
+    /// Takes a connection that [`super::variables::prepare_loading`] has prepared.
     /// `packet_bytes`: what the server takes in one packet.
     pub fn new(mut conn: Conn, socket: SocketHandle, packet_bytes: u64, control: SharedControl) -> Self {
         let infile = Arc::new(Mutex::new(Vec::new()));
@@ -143,9 +143,15 @@ impl MysqlSession {
         if warnings == 0 {
             return Ok(Accepted { rows, note: None });
         }
-        let warnings: Vec<Row> = self.conn.query("SHOW WARNINGS").map_err(failure)?;
+        let told: Vec<Row> = self.conn.query("SHOW WARNINGS").map_err(failure)?;
+        if told.is_empty() {
+            return Err(Failure::fatal(format!(
+                "the server counted {warnings} warnings and tells none of them (max_error_count?), so whether the rows are what was \
+                 sent is not known"
+            )));
+        }
         let mut note = None;
-        for warning in warnings.into_iter().map(named) {
+        for warning in told.into_iter().map(named) {
             let word = |name: &str| warning.get(name).cloned().flatten().unwrap_or_default();
             if word("level").eq_ignore_ascii_case("note") {
                 note.get_or_insert(word("message"));

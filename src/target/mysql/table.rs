@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
-use super::connect::{prepare_session, wait_for_members};
+use super::connect::{prepare_session, speak, wait_for_members};
 use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
 use super::errors::failure;
 use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::place::AskTablespaces;
 use super::session::MysqlSession;
 use super::socket::SocketHandle;
+use super::variables::{Named, prepare_loading};
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
 use crate::plan::ServerPlace;
 use crate::rows::{Lookup, Value};
@@ -39,6 +40,8 @@ pub struct MysqlTable {
     pub(super) work: Work,
     /// What the closing work is here.
     pub(super) closing: Closing,
+    /// Variables that no session sets over.
+    pub(super) named: Named,
     /// Whether it was closed: what was changed has been put back then.
     pub(super) closed: bool,
 }
@@ -150,7 +153,8 @@ impl Table for MysqlTable {
         self.work.close();
         let access = lock(&self.control).access().clone();
         let (mut conn, socket) = access.connect()?;
-        prepare_session(&mut conn)?;
+        speak(&mut conn)?;
+        prepare_loading(&mut conn, &self.named)?;
         Ok(Box::new(MysqlSession::new(conn, socket, self.facts.limits.statement_bytes, Arc::clone(&self.control))))
     }
 
@@ -334,7 +338,7 @@ impl MysqlTable {
         self.work.close();
         // Nothing is set for it, so nothing is put back when it is closed.
         let globals = Globals::shared(Arc::clone(&self.control), order.directory);
-        super::create_table(&self.control, order, globals, self.closing)
+        super::create_table(&self.control, order, globals, self.closing, self.named.clone())
     }
 
     /// Columns as they are read back. Members of ENUM and SET that are not plain ASCII come as their numbers, since a session that

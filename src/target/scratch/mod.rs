@@ -24,8 +24,10 @@ use options::Wanted;
 use server::{Server, ServerOrder};
 use table::ScratchTable;
 
+use super::mysql::control::lock;
 use super::mysql::globals::Globals;
 use super::mysql::table::Closing;
+use super::mysql::variables::{self, Named};
 use super::mysql::{self, Flavour, SharedControl, settings};
 use super::{Failure, Purpose, Table, TableOrder, Target, Verdict};
 use crate::error::Error;
@@ -199,8 +201,11 @@ impl ScratchTarget {
         let cell = &order.curve.cell;
         server::offers(control, &cell.engine_entry)?;
         let notes = settings::confirm(control, &cell.variables())?;
+        let mut named = Named::of(cell).started_with(&self.plan, &mut lock(control));
+        named.read(&mut lock(control))?;
         let globals = Globals::shared(Arc::clone(control), &self.run_directory);
-        let mut table = mysql::create_table(control, order, globals, closing)?;
+        let mut table = mysql::create_table(control, order, globals, closing, named)?;
+        table.look_at_session(order)?;
         notes.into_iter().for_each(|note| table.note(note));
         Ok(table)
     }
@@ -218,7 +223,14 @@ impl Target for ScratchTarget {
     }
 
     fn judge(&mut self, curve: &CurvePlan) -> Result<Verdict, Error> {
-        Ok(judge(self.binary()?, curve))
+        let options = &self.plan.options;
+        let asked = options
+            .iter()
+            .find_map(|(name, value)| variables::conflict(name.trim_start_matches("loose_"), value, "--server-option"));
+        match asked {
+            Some(why) => Ok(Verdict::Unable { why }),
+            None => Ok(judge(self.binary()?, curve)),
+        }
     }
 
     fn trial_group(&self, curve: &CurvePlan) -> usize {

@@ -15,10 +15,11 @@ use super::{Endpoint, LOOK, answers, not_ready};
 use crate::record::run::EndpointRecord;
 use crate::rows::{ID2_VALUES, Lookup, Value};
 use crate::target::engines::Counters;
-use crate::target::mysql::connect::{Access, prepare_session};
+use crate::target::mysql::connect::{Access, speak};
 use crate::target::mysql::control::{SharedControl, lock};
 use crate::target::mysql::session::MysqlSession;
 use crate::target::mysql::table::MysqlTable;
+use crate::target::mysql::variables::prepare_loading;
 use crate::target::mysql::{bears_mark, drop_marked, globals, is_on, limits, orphans, status};
 use crate::target::reading::{Figure, Reading, ServerProcess, TableSize};
 use crate::target::{
@@ -216,7 +217,8 @@ impl ClusterTable {
         let Some(control) = member.control() else { return Err(no_endpoint()) };
         let open = || -> Result<MysqlSession, Failure> {
             let (mut conn, socket) = member.access.connect()?;
-            prepare_session(&mut conn)?;
+            speak(&mut conn)?;
+            prepare_loading(&mut conn, &self.inner.named)?;
             Ok(MysqlSession::new(conn, socket, self.inner.facts.limits.statement_bytes, Arc::clone(control)))
         };
         let session = open().map_err(|failure| named(failure, &member.name))?;
