@@ -1351,3 +1351,101 @@ fn engines_lists_the_table_and_what_a_server_has() {
     let output = run(home.path(), &["engines", "--target", "sqlite"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
 }
+
+#[test]
+fn hourly_limits_of_an_account_are_known_before_the_start_and_named_when_they_strike() {
+    for family in BOTH {
+        let Some(server) = OwnServer::start(family, &[]) else { return };
+        execute(&server, &["CREATE USER u@localhost", "GRANT ALL ON test.* TO u@localhost"]);
+        let home = home();
+        let url = user_target(&server.socket, "u");
+        let load = |limits: &str, more: &[&str]| {
+            execute(&server, &[&format!("ALTER USER u@localhost WITH {limits}"), "FLUSH USER_RESOURCES"]);
+            let _ = std::fs::remove_dir_all(home.path().join("out"));
+            let output = run_small(home.path(), &url, more);
+            (record(&home.path().join("out")), text(&output))
+        };
+        let none = "MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0 MAX_CONNECTIONS_PER_HOUR 0";
+        for (limit, name, helps) in [
+            ("MAX_QUERIES_PER_HOUR 150", "max_queries_per_hour=150", "--statement-rows"),
+            ("MAX_UPDATES_PER_HOUR 150", "max_updates_per_hour=150", "--statement-rows"),
+            ("MAX_CONNECTIONS_PER_HOUR 5", "max_connections_per_hour=5", "another account"),
+        ] {
+            let why = skip_reason(&load(&format!("{none} {limit}"), &["--statement-rows", "10"]).0, 0);
+            assert!(why.contains(name) && why.contains(helps) && why.contains("at least"), "{why}");
+        }
+        // Known and enough: said, and run.
+        let (enough, said) = load(&format!("{none} MAX_QUERIES_PER_HOUR 5000"), &["--statement-rows", "100"]);
+        assert_eq!(enough.curves[0].outcome, Outcome::Completed, "{said}");
+        assert!(enough.curves[0].notes.iter().any(|note| note.contains("20 of the 5,000 statements")), "{said}");
+        // Lowered while the load goes on, so that it strikes in the middle.
+        execute(&server, &[&format!("ALTER USER u@localhost WITH {none}"), "FLUSH USER_RESOURCES"]);
+        let _ = std::fs::remove_dir_all(home.path().join("out"));
+        let mut child = long_run(home.path(), &url, &["--statement-rows", "100"]);
+        execute(&server, &["ALTER USER u@localhost WITH MAX_QUERIES_PER_HOUR 100"]);
+        // A session keeps the limit that it logged in with; the next ones have the new one.
+        let mut conn = server.connect();
+        let ids: Vec<u64> = conn.query("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'u'").unwrap();
+        ids.iter().for_each(|id| drop(conn.query_drop(format!("KILL {id}"))));
+        child.wait().unwrap();
+        let said = format!("{:?}", record(&home.path().join("out")).curves[0].outcome);
+        let resource = if family == Family::MariaDb { "max_queries_per_hour" } else { "max_questions" };
+        assert!(said.contains(resource) && said.contains("fewer and larger statements"), "{said}");
+    }
+}
+
+#[test]
+fn prepared_statements_that_a_server_does_not_keep_are_known_before_the_start_and_named_when_they_strike() {
+    for family in BOTH {
+        let Some(server) = OwnServer::start(family, &[]) else { return };
+        let home = home();
+        let load = |limit: u32, more: &[&str]| {
+            execute(&server, &[&format!("SET GLOBAL max_prepared_stmt_count={limit}")]);
+            let _ = std::fs::remove_dir_all(home.path().join("out"));
+            let output = run_small(home.path(), &server.target(), more);
+            (record(&home.path().join("out")), text(&output))
+        };
+        for (limit, connections) in [(0, "1"), (1, "2"), (7, "8")] {
+            let (record, said) = load(limit, &["--method", "prepared", "--connections", connections]);
+            assert!(matches!(record.curves[0].outcome, Outcome::Skipped { environment: true, .. }), "{said}");
+            let why = skip_reason(&record, 0);
+            assert!(
+                why.contains(&format!("max_prepared_stmt_count={limit}")) && why.contains("--method insert"),
+                "{why}"
+            );
+        }
+        // Exactly as many as are needed.
+        let (enough, said) = load(2, &["--method", "prepared", "--connections", "2"]);
+        assert_eq!(enough.curves[0].outcome, Outcome::Completed, "{said}");
+        // Another session has one of two.
+        let mut other = server.connect();
+        let _held = other.prep("SELECT 1").unwrap();
+        let why = skip_reason(&load(2, &["--method", "prepared", "--connections", "2"]).0, 0);
+        assert!(why.contains("of which 1 are in use"), "{why}");
+        let (insert, said) = load(2, &["--method", "insert", "--connections", "2"]);
+        assert_eq!(insert.curves[0].outcome, Outcome::Completed, "{said}");
+    }
+}
+
+#[test]
+fn another_session_that_takes_the_last_prepared_statement_is_named() {
+    for family in BOTH {
+        let Some(server) = OwnServer::start(family, &[]) else { return };
+        let home = home();
+        execute(&server, &["SET GLOBAL max_prepared_stmt_count=2"]);
+        // The load has one of the two. The other is for the probe after the fortieth batch, and gone by then.
+        let words = ["--method", "prepared", "--probe", "select-pk", "--probe-every", "40", "--probe-connections", "1"];
+        let mut child = long_run(home.path(), &server.target(), &[&words[..], &["--probe-ops", "5"]].concat());
+        let mut other = server.connect();
+        let held: Vec<_> = (0..2).filter_map(|number| other.prep(format!("SELECT {number}")).ok()).collect();
+        assert!(!held.is_empty());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "it goes on without its statement");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let said = format!("{:?}", record(&home.path().join("out")).curves[0].outcome);
+        assert!(said.contains("1461") || said.contains("max_prepared_stmt_count"), "{said}");
+        assert!(said.contains("raise max_prepared_stmt_count at the server"), "{said}");
+    }
+}

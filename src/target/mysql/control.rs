@@ -95,6 +95,11 @@ impl Control {
         &self.access
     }
 
+    /// How many other endpoints it may go to.
+    pub fn endpoints_elsewhere(&self) -> u64 {
+        self.elsewhere.len() as u64
+    }
+
     /// Its own connection id.
     pub fn id(&self) -> u32 {
         self.conn.connection_id()

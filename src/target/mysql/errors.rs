@@ -1,5 +1,6 @@
 //! What a server's error means for a load, and what helps.
 
+use super::account;
 use crate::target::{Failure, FailureKind};
 
 /// What is done about the codes that a load meets, with the next step where there is one.
@@ -100,7 +101,8 @@ const CODES: &[(u16, FailureKind, &str)] = &[
     ),
     (1040, FailureKind::Fatal, "max_connections is reached: give fewer with --connections"),
     (1203, FailureKind::Fatal, "max_user_connections is reached: give fewer with --connections"),
-    (1226, FailureKind::Fatal, "a limit of this user is reached: give fewer connections with --connections"),
+    (1226, FailureKind::Fatal, ""),
+    (1461, FailureKind::Fatal, account::FEWER_PREPARED),
 ];
 
 /// What an error of the driver means.
@@ -127,6 +129,7 @@ pub fn failure(error: mysql::Error) -> Failure {
                 || message.contains("Not connected to Primary Component");
             let kind = if is_outside { FailureKind::Lost } else { kind };
             let next = if is_outside { "this Galera node is outside its cluster" } else { next };
+            let next = if server.code == 1226 { account::exceeded(&message) } else { next };
             if !next.is_empty() {
                 message = format!("{message} ({next})");
             }

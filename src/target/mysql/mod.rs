@@ -1,5 +1,6 @@
 //! Servers of the MySQL family: MariaDB, MySQL and what speaks their protocol.
 
+pub mod account;
 pub mod cluster;
 pub mod columns;
 pub mod connect;
@@ -352,7 +353,9 @@ impl MysqlTable {
         let look = || {
             let (mut conn, _) = access.connect()?;
             connect::speak(&mut conn)?;
-            variables::prepare_loading(&mut conn, &self.named)
+            let left = variables::prepare_loading(&mut conn, &self.named)?;
+            account::prepared_statements_fit(&mut lock(&self.control), order.curve)?;
+            Ok(left)
         };
         match look() {
             Ok(left) => {

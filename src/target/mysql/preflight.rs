@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::account::{self, HourlyLimits};
 use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
@@ -36,6 +37,10 @@ pub struct Preflight {
     replicas: Replicas,
     /// Connections of this user that the server allows, 0 for any number.
     user_connections: u64,
+    /// What this user may do in an hour.
+    hourly: HourlyLimits,
+    /// Prepared statements that are in use.
+    prepared: u64,
     /// Open at the time, ours included.
     open_connections: u64,
     /// Servers that share the loading connections.
@@ -76,6 +81,8 @@ impl Preflight {
             grants,
             replicas,
             user_connections: control.first("SELECT @@SESSION.max_user_connections").ok().flatten().unwrap_or(0),
+            hourly: HourlyLimits::read(control),
+            prepared: named_global_status(control, "Prepared_stmt_count").unwrap_or(0),
             open_connections: named_global_status(control, "Threads_connected").unwrap_or(1),
             servers: 1,
             not_synced: if variables.get("wsrep_on").is_some_and(|value| is_on(value)) {
@@ -156,6 +163,11 @@ impl Preflight {
             .or_else(|| self.replicas())
             .or_else(|| self.settings(cell))
             .or_else(|| self.connections(cell))
+            .or_else(|| self.hourly.refuse(curve, &self.user, self.servers))
+            .or_else(|| {
+                let most = self.number("max_prepared_stmt_count")?;
+                account::too_few_prepared(curve, most, self.prepared, self.servers)
+            })
             .or_else(|| key_demanded(&cell.engine_entry, self.schema.as_deref()?, &self.variables));
         if let Some(why) = prevented {
             return Verdict::Prevented { why };
@@ -167,7 +179,7 @@ impl Preflight {
             );
             return Verdict::Prevented { why };
         }
-        let notes = [self.memory(curve), self.binary_log(curve)];
+        let notes = [self.memory(curve), self.binary_log(curve), self.hourly.note(curve)];
         Verdict::Runs { notes: notes.into_iter().flatten().collect() }
     }
 

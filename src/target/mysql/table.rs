@@ -184,7 +184,7 @@ impl Table for MysqlTable {
             let mut found = Vec::with_capacity(statements.len());
             for sql in statements {
                 // The binary protocol, which keeps numbers numbers.
-                let rows: Vec<Row> = conn.exec(sql, Params::Empty)?;
+                let rows = read_binary(conn, &sql)?;
                 found.push(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect());
             }
             Ok(found)
@@ -200,7 +200,7 @@ impl Table for MysqlTable {
         };
         let sql = format!("SELECT {} FROM {} {order}", list.join(","), self.facts.quoted_name);
         self.work.run(&self.control, |conn| {
-            let rows: Vec<Row> = conn.exec(&sql, Params::Empty)?;
+            let rows = read_binary(conn, &sql)?;
             Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(from_mysql).collect()).collect())
         })
     }
@@ -452,6 +452,15 @@ fn any_of(lookups: &[Lookup]) -> String {
             words.join(" OR ")
         }
     }
+}
+
+/// Rows over the binary protocol. The statement is closed again: the driver keeps what it has no room to remember, and a thousand
+/// look-ups would be a thousand of `max_prepared_stmt_count`.
+fn read_binary(conn: &mut Conn, sql: &str) -> mysql::Result<Vec<Row>> {
+    let statement = conn.prep(sql)?;
+    let rows = conn.exec(&statement, Params::Empty);
+    conn.close(statement)?;
+    rows
 }
 
 /// A value as the driver gives it, in our own terms.
