@@ -1449,3 +1449,114 @@ fn another_session_that_takes_the_last_prepared_statement_is_named() {
         assert!(said.contains("raise max_prepared_stmt_count at the server"), "{said}");
     }
 }
+
+/// A certificate for this machine and its key; `None` with a line where there is no openssl.
+fn certificate(directory: &Path) -> Option<(String, String)> {
+    let (cert, key) =
+        (directory.join("cert.pem").display().to_string(), directory.join("key.pem").display().to_string());
+    let names = "subjectAltName=DNS:localhost,IP:127.0.0.1";
+    let words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"];
+    let made = Command::new("openssl")
+        .args(words)
+        .args(["-addext", names, "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", &key, "-out", &cert])
+        .stderr(Stdio::null())
+        .status();
+    match made {
+        Ok(status) if status.success() => Some((cert, key)),
+        other => {
+            eprintln!("left out: no certificate could be made with openssl ({other:?})");
+            None
+        }
+    }
+}
+
+#[test]
+fn every_method_loads_over_tcp_with_tls() {
+    for family in BOTH {
+        let home = home();
+        let Some((cert, key)) = certificate(home.path()) else { return };
+        let (with_cert, with_key) = (format!("--ssl-cert={cert}"), format!("--ssl-key={key}"));
+        let Some((server, port)) = tcp_server(family, &[&with_cert, &with_key]) else { return };
+        // The server itself sees to it that no connection goes without.
+        let create = "CREATE USER me@'%' IDENTIFIED BY 'pw' REQUIRE SSL";
+        execute(&server, &[create, "GRANT ALL ON test.* TO me@'%'"]);
+        let url = format!("mysql://me:pw@localhost:{port}/test");
+        let methods = ["--method", "insert,prepared,bulk,load-data", "--key", "uuid4", "--connections", "3"];
+        let probes = ["--probe", "select-pk", "--probe-ops", "20", "--keep"];
+        for tls in [&[][..], &["--ssl-mode", "required"], &["--ssl-mode", "verify-ca", "--ssl-ca", &cert]] {
+            let _ = std::fs::remove_dir_all(home.path().join("out"));
+            let output = run_small(home.path(), &url, &[&methods[..], &probes, tls].concat());
+            assert!(output.status.success(), "{tls:?}: {}", text(&output));
+            let record = record(&home.path().join("out"));
+            let notes = record.targets.values().next().unwrap().notes.join("\n");
+            assert!(notes.contains("connections are encrypted (TLS_"), "{notes}");
+            let mut conn = server.connect();
+            let mut sums = std::collections::BTreeMap::new();
+            for curve in &record.curves {
+                if curve.method == "bulk" && family == Family::MySql {
+                    assert!(
+                        matches!(curve.outcome, Outcome::Skipped { environment: false, .. }),
+                        "{:?}",
+                        curve.outcome
+                    );
+                    continue;
+                }
+                assert_eq!(curve.outcome, Outcome::Completed, "{}", curve.curve);
+                let table = curve.table.as_ref().unwrap();
+                let sum: (u64, u64) = conn
+                    .query_first(format!(
+                        "SELECT COUNT(*), CAST(SUM(CRC32(CONCAT_WS(',', id2, IFNULL(id3, 'null'), mail))) AS UNSIGNED) FROM {table}"
+                    ))
+                    .unwrap()
+                    .unwrap();
+                assert_eq!(*sums.entry(curve.key.clone()).or_insert(sum), sum, "{}", curve.curve);
+                conn.query_drop(format!("DROP TABLE {table}")).unwrap();
+            }
+        }
+        if family == Family::MariaDb {
+            let _ = std::fs::remove_dir_all(home.path().join("out"));
+            let name = ["--ssl-mode", "verify-identity", "--ssl-ca", &cert, "--method", "insert,bulk"];
+            let output = run_small(home.path(), &url, &name);
+            let record = record(&home.path().join("out"));
+            assert_eq!(record.curves[0].outcome, Outcome::Completed, "{}", text(&output));
+            let why = skip_reason(&record, 1);
+            assert!(why.contains("--ssl-mode verify-ca") && why.contains("verify-identity"), "{why}");
+        }
+    }
+}
+
+#[test]
+fn a_bulk_load_over_tls_is_taken_back_and_ended_as_any_other() {
+    let home = home();
+    let Some((cert, key)) = certificate(home.path()) else { return };
+    let (with_cert, with_key) = (format!("--ssl-cert={cert}"), format!("--ssl-key={key}"));
+    let Some((server, port)) = tcp_server(Family::MariaDb, &[&with_cert, &with_key]) else { return };
+    execute(&server, &["CREATE USER me@'%' IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT ALL ON test.* TO me@'%'"]);
+    let url = format!("mysql://me:pw@127.0.0.1:{port}/test");
+    let mut child = long_run(home.path(), &url, &["--method", "bulk"]);
+    let batches = || std::fs::read_to_string(home.path().join("out/batches.csv")).unwrap().lines().count();
+    let mut conn = server.connect();
+    let loading = "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'me' AND INFO LIKE 'INSERT%' LIMIT 1";
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let id = loop {
+        assert!(Instant::now() < deadline, "no statement was seen");
+        if let Some(id) = conn.query_first::<u64, _>(loading).unwrap() {
+            break id;
+        }
+    };
+    conn.query_drop(format!("KILL {id}")).unwrap();
+    let before = batches();
+    while batches() < before + 3 {
+        assert!(Instant::now() < deadline, "it does not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let record = record(&home.path().join("out"));
+    assert_eq!(record.curves[0].outcome, Outcome::Interrupted);
+    let table = record.curves[0].table.as_ref().unwrap();
+    let count: u64 = conn.query_first(format!("SELECT COUNT(*) FROM {table}")).unwrap().unwrap();
+    // Whole batches, and what was accepted of the one that was ended.
+    let boundary = record.curves[0].table_rows;
+    assert!((boundary..=boundary + 5000).contains(&count), "{count} rows, {boundary} recorded");
+}

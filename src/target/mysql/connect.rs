@@ -7,8 +7,10 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
 use super::errors::failure;
+use super::relay::Relay;
 use super::socket::SocketHandle;
 use super::variables;
+use crate::load::Method;
 use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
@@ -48,13 +50,24 @@ pub struct Access {
     pub reads_only: bool,
     /// Whether the server is one of several, so that reads which decide have to wait for what was committed elsewhere.
     pub is_member: bool,
+    /// Whether MariaDB's bulk command is to be sent.
+    pub bulk: bool,
 }
 
 impl Access {
     /// Logs in at `place`, with the protection that the stock clients have by default.
     pub fn new(place: ServerPlace, secret: Secret) -> Self {
         let ssl_mode = SslMode::default();
-        Self { place, secret, ssl_mode, ssl_ca: None, skip_binlog: false, reads_only: false, is_member: false }
+        Self {
+            place,
+            secret,
+            ssl_mode,
+            ssl_ca: None,
+            skip_binlog: false,
+            reads_only: false,
+            is_member: false,
+            bulk: false,
+        }
     }
 
     /// With the protection that was asked for.
@@ -67,6 +80,12 @@ impl Access {
     #[must_use]
     pub fn without_binlog(self, skip_binlog: bool) -> Self {
         Self { skip_binlog, ..self }
+    }
+
+    /// For a loading connection of a method.
+    #[must_use]
+    pub fn loading_by(self, method: Method) -> Self {
+        Self { bulk: method == Method::Bulk, ..self }
     }
 
     /// Logs in as root on the Unix socket of a server of our own.
@@ -86,6 +105,7 @@ impl Access {
             skip_binlog: false,
             reads_only: false,
             is_member: false,
+            bulk: false,
         }
     }
 
@@ -137,7 +157,10 @@ impl Access {
             SslMode::Preferred => self.place.socket.is_none(),
             SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => true,
         };
-        let mut conn = Conn::new(self.options(encrypted));
+        let mut conn = match encrypted && self.bulk && self.place.socket.is_none() {
+            true => self.connect_by_relay(),
+            false => Conn::new(self.options(encrypted)),
+        };
         if self.ssl_mode == SslMode::Preferred && encrypted && conn.as_ref().is_err_and(is_without_tls) {
             // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
             encrypted = false;
@@ -150,6 +173,20 @@ impl Access {
         let socket = SocketHandle::of(&conn).map_err(|error| Failure::fatal(format!("no descriptor left: {error}")))?;
         socket.set_timeout(None);
         Ok((conn, socket))
+    }
+
+    /// Over TLS, with what MariaDB's bulk command needs.
+    fn connect_by_relay(&self) -> mysql::Result<Conn> {
+        let ServerPlace { host, port, .. } = &self.place;
+        let relay = Relay::start(host, *port, CONNECT_LIMIT).map_err(|error| {
+            let at = Some((self.place.name(), error.to_string(), error.kind()));
+            mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(at))
+        })?;
+        let options =
+            OptsBuilder::from_opts(self.options(true)).ip_or_hostname(Some("127.0.0.1")).tcp_port(relay.port());
+        let conn = Conn::new(options)?;
+        relay.hand_over(&conn)?;
+        Ok(conn)
     }
 
     /// What a failed log-in means, with the next step.

@@ -14,6 +14,7 @@ pub mod orphans;
 pub mod place;
 pub mod preflight;
 pub mod privileges;
+pub mod relay;
 pub mod session;
 pub mod settings;
 pub mod settle;
@@ -329,6 +330,7 @@ impl MysqlTable {
             work: Work::new(),
             closing,
             named: Named::of(&order.curve.cell),
+            method: order.curve.cell.method,
             closed: false,
         }
     }
@@ -349,7 +351,7 @@ impl MysqlTable {
     /// Opens one loading connection to see that its session is what a load needs, and records what it leaves as it is. A new table
     /// goes again where it is not.
     pub(crate) fn look_at_session(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
-        let access = lock(&self.control).access().clone();
+        let access = lock(&self.control).access().clone().loading_by(self.method);
         let look = || {
             let (mut conn, _) = access.connect()?;
             connect::speak(&mut conn)?;

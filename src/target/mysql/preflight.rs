@@ -7,7 +7,7 @@ use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
 use super::privileges::{self, Grants};
-use super::{cluster, is_on, unable, variables};
+use super::{SslMode, cluster, is_on, unable, variables};
 use crate::key::Storage;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
@@ -41,6 +41,8 @@ pub struct Preflight {
     hourly: HourlyLimits,
     /// Prepared statements that are in use.
     prepared: u64,
+    /// Whether the certificate has to bear the name of the host.
+    checks_host: bool,
     /// Open at the time, ours included.
     open_connections: u64,
     /// Servers that share the loading connections.
@@ -82,6 +84,8 @@ impl Preflight {
             replicas,
             user_connections: control.first("SELECT @@SESSION.max_user_connections").ok().flatten().unwrap_or(0),
             hourly: HourlyLimits::read(control),
+            checks_host: control.access().ssl_mode == SslMode::VerifyIdentity
+                && control.access().place.socket.is_none(),
             prepared: named_global_status(control, "Prepared_stmt_count").unwrap_or(0),
             open_connections: named_global_status(control, "Threads_connected").unwrap_or(1),
             servers: 1,
@@ -162,6 +166,7 @@ impl Preflight {
             .or_else(|| self.privileges())
             .or_else(|| self.replicas())
             .or_else(|| self.settings(cell))
+            .or_else(|| self.bulk_without_host(cell))
             .or_else(|| self.connections(cell))
             .or_else(|| self.hourly.refuse(curve, &self.user, self.servers))
             .or_else(|| {
@@ -264,6 +269,15 @@ impl Preflight {
             }
         }
         None
+    }
+
+    /// See [`super::relay`].
+    fn bulk_without_host(&self, cell: &Cell) -> Option<String> {
+        (cell.method == Method::Bulk && self.checks_host).then(|| {
+            "--method bulk cannot be had with --ssl-mode verify-identity: its log-in goes through a relay on this machine, behind which \
+             the driver has no host's name to compare with the certificate; use --ssl-mode verify-ca"
+                .into()
+        })
     }
 
     fn connections(&self, cell: &Cell) -> Option<String> {

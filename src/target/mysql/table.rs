@@ -14,6 +14,7 @@ use super::session::MysqlSession;
 use super::socket::SocketHandle;
 use super::variables::{Named, prepare_loading};
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
+use crate::load::Method;
 use crate::plan::ServerPlace;
 use crate::rows::{Lookup, Value};
 use crate::schema::ColumnType;
@@ -42,6 +43,8 @@ pub struct MysqlTable {
     pub(super) closing: Closing,
     /// Variables that no session sets over.
     pub(super) named: Named,
+    /// How its rows travel.
+    pub(super) method: Method,
     /// Whether it was closed: what was changed has been put back then.
     pub(super) closed: bool,
 }
@@ -151,7 +154,7 @@ impl Table for MysqlTable {
 
     fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
         self.work.close();
-        let access = lock(&self.control).access().clone();
+        let access = lock(&self.control).access().clone().loading_by(self.method);
         let (mut conn, socket) = access.connect()?;
         speak(&mut conn)?;
         prepare_loading(&mut conn, &self.named)?;

@@ -216,7 +216,8 @@ impl ClusterTable {
         let member = &self.members[index];
         let Some(control) = member.control() else { return Err(no_endpoint()) };
         let open = || -> Result<MysqlSession, Failure> {
-            let (mut conn, socket) = member.access.connect()?;
+            let access = member.access.clone().loading_by(self.inner.method);
+            let (mut conn, socket) = access.connect()?;
             speak(&mut conn)?;
             prepare_loading(&mut conn, &self.inner.named)?;
             Ok(MysqlSession::new(conn, socket, self.inner.facts.limits.statement_bytes, Arc::clone(control)))
