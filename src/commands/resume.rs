@@ -78,6 +78,7 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
         let line = format!("nothing to resume: every curve of {} has ended", directory.display());
         let mut exit = summary.exit_code();
         let mut stderr = vec![line];
+        stderr.extend(summary.record.curves.iter().filter_map(super::run::cannot_go_on));
         if words.plan.fail_on_cliff || words.fail_on_slowdown.is_some() {
             let input = input::load(&[directory.to_owned()])?;
             let judged = cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR);

@@ -235,6 +235,19 @@ fn compares_engines(plan: &Plan) -> bool {
     cells.any(|cell| Some(&cell.engine) != first && cell.cache_bytes.is_none())
 }
 
+/// What helps a curve that going on would end again; `None` for one that may go on.
+pub(super) fn cannot_go_on(curve: &CurveRecord) -> Option<String> {
+    let wrong = curve.verification.as_ref().is_some_and(|found| !found.is_right());
+    let why = if wrong {
+        "its table does not hold what was sent, and more rows do not mend that: find what changes or removes them (a trigger, another \
+         client)"
+    } else {
+        "the same rows would end it at the same place: change the table, or what its message names"
+    };
+    let is_so = matches!(curve.outcome, Outcome::Failed { .. }) && curve.cannot_go_on;
+    is_so.then(|| format!("{} cannot be gone on with: {why}, drop the table and load it anew", curve.curve))
+}
+
 /// What was left out or left behind, and what to do about it.
 fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
@@ -261,8 +274,9 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
             lines.push(format!("table {table} of {} is kept, with {rows} recorded rows{place}", curve.curve));
         }
         let is_open = |curve: &&CurveRecord| {
-            matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. }) && !curve.breaks_constraint
+            matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. }) && !curve.cannot_go_on
         };
+        lines.extend(kept.iter().filter_map(|curve| cannot_go_on(curve)));
         if record.state == RunState::Interrupted || kept.iter().any(is_open) {
             lines.push(format!("go on with: rowcliff resume {}", directory.display()));
         }

@@ -245,9 +245,10 @@ pub struct CurveRecord {
     /// Probes that were asked for and cannot be run here, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probes_left_out: BTreeMap<String, String>,
-    /// Whether it ended at a row that breaks what the table asks of it: going on would end there again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub breaks_constraint: bool,
+    /// Whether going on would end it again: at a row that breaks what the table asks of it, or with a table that does not hold what
+    /// was sent.
+    #[serde(default, alias = "breaks_constraint", skip_serializing_if = "std::ops::Not::not")]
+    pub cannot_go_on: bool,
     /// Where it was gone on with after something had ended it.
     #[serde(default)]
     pub resumptions: Vec<Resumption>,
@@ -327,6 +328,20 @@ pub struct PartialBatch {
     pub rows: u64,
     /// How long it had been in its timed sections.
     pub seconds: f64,
+}
+
+impl CurveRecord {
+    /// Whether `rowcliff resume` has something to do for it, in a run that ended as `state`.
+    pub fn is_open(&self, state: RunState) -> bool {
+        match &self.outcome {
+            Outcome::Failed { .. } if self.cannot_go_on => false,
+            Outcome::Running | Outcome::Interrupted | Outcome::Failed { .. } => true,
+            // Left out on purpose when a stop ended the run.
+            Outcome::NotStarted => state != RunState::Finished,
+            Outcome::Skipped { environment, .. } => *environment && state != RunState::Finished,
+            Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. } => false,
+        }
+    }
 }
 
 /// What became of a curve.

@@ -42,6 +42,9 @@ pub struct Status {
     /// `running`, `finished`, `interrupted`, `failed`, `died` (it ended without a word) or `unknown` (it is written on another
     /// machine, and whether it still is cannot be seen from here).
     pub state: &'static str,
+    /// Whether `rowcliff resume` has something to do.
+    #[serde(skip)]
+    can_go_on: bool,
     /// Where it runs, or ran.
     pub host: Option<String>,
     /// The process that writes it, or wrote it last.
@@ -143,6 +146,7 @@ impl Status {
             run_left,
             silent_seconds,
             ended_because: seen.ended_because.clone().filter(|_| state == "failed"),
+            can_go_on: record.curves.is_empty() || record.curves.iter().any(|curve| curve.is_open(record.state)),
             v: SHAPE,
             run_id: record.run_id.clone(),
             directory: directory.display().to_string(),
@@ -194,6 +198,9 @@ impl Status {
 
     fn state_words(&self) -> String {
         match self.state {
+            "died" | "interrupted" | "failed" if !self.can_go_on => {
+                format!("{}; no curve of it can be gone on with: rowcliff show {} says why", self.state, self.directory)
+            }
             "died" => format!(
                 "ended without a word (killed, or the machine went down); rowcliff resume {} goes on with it",
                 self.directory

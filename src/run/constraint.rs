@@ -84,10 +84,10 @@ fn type_fits(column: &Column, first: u64, last: u128, rows: u64) -> Result<(), S
 
 /// Codes of rows that break what a table asks of its values. The same rows would break it again.
 const REFUSED: &[i64] = &[
-    // MariaDB and MySQL: checks; a value out of range, too long, of another kind, in no partition, twice in a unique index; NULL; a key
-    // of another table.
-    4025, 3819, 1264, 1406, 1292, 1366, 1365, 1411, 1690, 1048, 1526, 1062, 1452, 1216, 3140, 3141, 3143,
-    // SQLite: CHECK, FOREIGN KEY, NOT NULL, PRIMARY KEY, UNIQUE, the types of STRICT.
+    // MariaDB and MySQL: checks; a value out of range, too long, cut, of another kind, in no partition, twice in a unique index; NULL;
+    // none where one is needed; a key of another table; a counted column at the end of its type.
+    4025, 3819, 1264, 1406, 1265, 1292, 1366, 1365, 1411, 1690, 1048, 1364, 1526, 1748, 1062, 1452, 1216, 3140, 3141,
+    3143, 167, 1467, // SQLite: CHECK, FOREIGN KEY, NOT NULL, PRIMARY KEY, UNIQUE, the types of STRICT.
     275, 787, 1299, 1555, 2067, 3091,
 ];
 
@@ -99,13 +99,13 @@ pub fn named(failure: Failure, facts: &TableFacts) -> Failure {
     let said = &failure.message;
     let words = match code {
         4025 | 3819 | 275 => check_words(said, facts, &definition),
-        1526 => partition_words(&definition, facts),
+        1526 | 1748 => partition_words(&definition, facts),
         1452 | 1216 | 787 => Some(foreign_words(facts)),
         1062 | 2067 | 1555 => unique_words(said, facts),
         _ => computed_words(said, facts),
     };
     // What usually helps against a key that is there twice, or a missing partition, is said better here.
-    let server = if matches!(code, 1062 | 1526) { said.split(" (").next().unwrap_or(said) } else { said };
+    let server = if matches!(code, 1062 | 1526 | 1748) { said.split(" (").next().unwrap_or(said) } else { said };
     let message = words.map_or_else(|| said.clone(), |words| format!("{words} ({server})"));
     Failure { kind: FailureKind::Broken, message, ..failure }
 }

@@ -45,7 +45,7 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     let ended = match open(runner, &mut record.curves[index], plan)? {
         Ok(Opened { table, start }) => load_table(runner, record, index, table, start),
         Err(failure) => {
-            record.curves[index].outcome = failed(&failure);
+            fail(&mut record.curves[index], &failure);
             Ok(())
         }
     };
@@ -183,7 +183,7 @@ fn load_table(
                 Ok(ended) => {
                     entry.outcome = ended.outcome;
                     silent = ended.silent;
-                    entry.breaks_constraint = ended.breaks_constraint;
+                    entry.cannot_go_on = ended.cannot_go_on;
                     if silent {
                         Ok(())
                     } else {
@@ -199,7 +199,7 @@ fn load_table(
             }
         }
         Err(failure) => {
-            record.curves[index].outcome = failed(&failure);
+            fail(&mut record.curves[index], &failure);
             Ok(())
         }
     };
@@ -280,6 +280,12 @@ pub fn sessions(plan: &CurvePlan, table: &mut dyn Table, crew: &Crew) -> Line {
     Line::sessions(plan.number, table.server_sessions(&ids).unwrap_or_else(|_| unknown(ids)))
 }
 
+/// Ends a curve with a failure.
+fn fail(entry: &mut CurveRecord, failure: &Failure) {
+    entry.outcome = failed(failure);
+    entry.cannot_go_on = failure.kind == FailureKind::Broken;
+}
+
 /// A failure as an outcome.
 pub fn failed(failure: &Failure) -> Outcome {
     Outcome::Failed { code: failure.code, message: failure.message.clone() }
@@ -315,6 +321,9 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
         Ok(verification) => {
             endpoints::note(entry, table, &*runner.clock);
             if let Some(message) = endpoints::problem(&entry.endpoints, rows).or_else(|| verification.difference()) {
+                // Rows that are not what was sent stay so. Rows that are not there may be loaded again, once.
+                let is_whole = verification.counted_rows == Some(rows);
+                entry.cannot_go_on = is_whole || !entry.resumptions.is_empty();
                 entry.outcome = Outcome::Failed { code: None, message };
             }
             entry.verification = Some(verification);

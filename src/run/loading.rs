@@ -41,12 +41,12 @@ pub struct Ended {
     /// Whether the target answered to the last. One that did not is asked for nothing more.
     pub silent: bool,
     /// Whether a row of this load breaks what the table asks of it: it would do so again.
-    pub breaks_constraint: bool,
+    pub cannot_go_on: bool,
 }
 
 impl From<Outcome> for Ended {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, silent: false, breaks_constraint: false }
+        Self { outcome, silent: false, cannot_go_on: false }
     }
 }
 
@@ -395,7 +395,7 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
                 None if guard.silent => failed(&silent(guard.rules)),
                 None => Outcome::Interrupted,
             };
-            let ended = Ended { silent: guard.silent || !job.table.is_alive(), breaks_constraint: false, outcome };
+            let ended = Ended { silent: guard.silent || !job.table.is_alive(), cannot_go_on: false, outcome };
             return Err(Unfinished { ended, partial: partial() });
         }
         retries += measured.retries;
@@ -407,8 +407,8 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             || failure.kind == FailureKind::Retry && !job.table.facts().limits.transactional;
         if !unknown || again >= MAX_ATTEMPTS_AGAIN {
             let failure = constraint::named(failure.clone(), job.table.facts());
-            let breaks_constraint = failure.kind == FailureKind::Broken;
-            let ended = Ended { breaks_constraint, ..ended_by(&failure, job.table).into() };
+            let cannot_go_on = failure.kind == FailureKind::Broken;
+            let ended = Ended { cannot_go_on, ..ended_by(&failure, job.table).into() };
             return Err(Unfinished { ended, partial: partial() });
         }
         again += 1;

@@ -13,8 +13,8 @@ use super::patience::patiently;
 use super::{Event, Runner};
 use crate::error::Error;
 use crate::plan::{CurvePlan, Place, Plan};
-use crate::record::run::{Resumption, RunState};
-use crate::record::{CurveRecord, Outcome, RunRecord, Sample, store};
+use crate::record::run::Resumption;
+use crate::record::{CurveRecord, RunRecord, Sample, store};
 use crate::rows::RowSource;
 use crate::target::{Failure, FailureKind, RowSet, Table};
 use crate::units::grouped;
@@ -71,15 +71,7 @@ impl Past {
 
     /// Whether a curve of the plan has something left to do.
     pub fn is_open(&self, curve: &CurveRecord) -> bool {
-        match &curve.outcome {
-            // The same rows would end it at the same place.
-            Outcome::Failed { .. } if curve.breaks_constraint => false,
-            Outcome::Running | Outcome::Interrupted | Outcome::Failed { .. } => true,
-            // Left out on purpose when a stop ended the run.
-            Outcome::NotStarted => self.record.state != RunState::Finished,
-            Outcome::Skipped { environment, .. } => *environment && self.record.state != RunState::Finished,
-            Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. } => false,
-        }
+        curve.is_open(self.record.state)
     }
 
     /// Whether a curve may have left a table behind.

@@ -518,10 +518,11 @@ impl Hand {
         self.acknowledged.fetch_add(1, Ordering::Relaxed);
         let sent = row_count(&statement.rows);
         if accepted.rows != sent {
-            return Err(Failure::fatal(format!(
+            let message = format!(
                 "a statement carried {sent} rows and the target accepted {}: rows {}..{} are not all there",
                 accepted.rows, statement.rows.start, statement.rows.end
-            )));
+            );
+            return Err(Failure { kind: FailureKind::Broken, code: None, message });
         }
         share.rows += accepted.rows;
         share.acknowledged.answer(answered);

@@ -1560,3 +1560,67 @@ fn a_bulk_load_over_tls_is_taken_back_and_ended_as_any_other() {
     let boundary = record.curves[0].table_rows;
     assert!((boundary..=boundary + 5000).contains(&count), "{count} rows, {boundary} recorded");
 }
+
+#[test]
+fn resume_is_not_recommended_where_the_same_rows_would_end_it_again() {
+    // At a few values in the middle, where no trial looks.
+    let all_but_one: Vec<String> = (0..800).filter(|&value| value != 469).map(|value: u32| value.to_string()).collect();
+    let hole = format!(
+        "KEY (id)) {{options}} PARTITION BY LIST (v DIV 5) (PARTITION p0 VALUES IN ({}))",
+        all_but_one.join(",")
+    );
+    let tables = [
+        ("g TINYINT AS (IF(v = 1777, 500, 1)) STORED, PRIMARY KEY (id)) {options}", "1264"),
+        (&hole, "1526"),
+        ("PRIMARY KEY (id), CHECK (v <> 2222)) {options}", "2222"),
+    ];
+    for family in BOTH {
+        let Some(server) = OwnServer::start(family, &[]) else { return };
+        for (table, named) in tables {
+            let home = home();
+            let schema = format!("CREATE TABLE {{table}} (id BIGINT AUTO_INCREMENT, v INT NOT NULL, {table}");
+            std::fs::write(home.path().join("t.sql"), schema).unwrap();
+            let target = server.target();
+            let words = ["run", "--target", &target, "--out", "r", "--key", "autoinc", "--schema", "t.sql", "--quiet"];
+            let sizes = ["--rows", "4k", "--batch-rows", "500", "--connections", "2", "--fill", "v=ascending"];
+            let output = run(home.path(), &[&words[..], &sizes].concat());
+            assert_eq!(output.status.code(), Some(1), "{table}: {}", text(&output));
+            let curve = record(&home.path().join("r")).curves.remove(0);
+            let Outcome::Failed { code, message } = &curve.outcome else { panic!("{table}: {:?}", curve.outcome) };
+            assert!(message.contains(named) || *code == named.parse().ok(), "{code:?} {message}");
+            assert!(curve.batches > 0, "{table}");
+            crate::support::assert_cannot_go_on(home.path(), &stderr(&output), "the same rows would end it");
+            assert!(run(home.path(), &["clean", "r"]).status.success());
+        }
+    }
+}
+
+#[test]
+fn resume_is_recommended_once_where_rows_that_were_acknowledged_are_gone() {
+    let Some(server) = OwnServer::start(Family::MariaDb, &[]) else { return };
+    let home = home();
+    let words = ["run", "--out", "r", "--key", "autoinc", "--rows", "200k", "--batch-rows", "5k", "--connections", "1"];
+    let target = server.target();
+    let child = rowcliff(home.path())
+        .args(words)
+        .args(["--target", &target, "--quiet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut conn = server.connect();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::read_to_string(home.path().join("r/batches.csv")).map_or(0, |text| text.lines().count()) < 5 {
+        assert!(Instant::now() < deadline, "no batch within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let table: String = conn.query_first("SHOW TABLES LIKE 'rowcliff%'").unwrap().unwrap();
+    conn.query_drop(format!("DELETE FROM {table} WHERE id <= 5000")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert!(said.contains("rowcliff resume") && !said.contains("cannot be gone on with"), "{said}");
+    // The batches after the rows are whole, so that going on finds the same. Now it is called that.
+    let again = run(home.path(), &["resume", "r", "--quiet"]);
+    assert_eq!(again.status.code(), Some(1), "{}", text(&again));
+    crate::support::assert_cannot_go_on(home.path(), &stderr(&again), "does not hold what was sent");
+}

@@ -237,5 +237,5 @@ fn what_breaks_at_a_later_row_is_named_and_not_offered_to_resume() {
     let curve = record(&home.path().join("out")).curves.remove(0);
     let Outcome::Failed { message, .. } = &curve.outcome else { panic!("{:?}", curve.outcome) };
     assert!(message.contains("column v: CHECK (v <> 25)"), "{message}");
-    assert!(curve.breaks_constraint);
+    assert!(curve.cannot_go_on);
 }

@@ -157,7 +157,7 @@ impl MysqlSession {
                 note.get_or_insert(word("message"));
             } else {
                 return Err(Failure {
-                    kind: FailureKind::Fatal,
+                    kind: FailureKind::Broken,
                     code: word("code").parse().ok(),
                     message: format!("the server warned, so the rows are not what was sent: {}", word("message")),
                 });

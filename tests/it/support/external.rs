@@ -427,11 +427,11 @@ pub fn rows_that_a_trigger_discards_are_found(family: Family) {
     let home = tempfile::tempdir().unwrap();
     // A trigger that turns every value into another one: accepted rows are right, values are not.
     let mut conn = server.connect();
-    let mut child = rowcliff(home.path())
+    let child = rowcliff(home.path())
         .args(["run", "--target", &server.target(), "--key", "autoinc", "--rows", "40k", "--batch-rows", "1k"])
         .args(["--connections", "1", "--statement-rows", "10", "--out", "r"])
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -447,9 +447,12 @@ pub fn rows_that_a_trigger_discards_are_found(family: Family) {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::FAILED)));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)));
     let Outcome::Failed { message, .. } = &record(&home.path().join("r")).curves[0].outcome else { panic!() };
     assert!(message.contains("compared rows") && message.contains("id3"), "{message}");
+    // More rows do not mend that.
+    super::assert_cannot_go_on(home.path(), &stderr(&output), "does not hold what was sent");
 }
 
 pub fn a_table_that_no_index_searches_is_compared_by_its_last_rows(family: Family) {

@@ -76,3 +76,18 @@ pub fn samples(run: &Path) -> Vec<Sample> {
 pub fn record(run: &Path) -> RunRecord {
     store::read_run(run).unwrap()
 }
+
+/// That what a run in `r` said at its end, its status and `resume` recommend nothing that ends as it did, and say what helps.
+pub fn assert_cannot_go_on(home: &Path, said: &str, why: &str) {
+    assert!(said.contains("rowcliff clean") && !said.contains("rowcliff resume"), "{said}");
+    assert!(said.contains("cannot be gone on with") && said.contains(why), "{said}");
+    let status = run(home, &["status", "r"]);
+    assert!(!stdout(&status).contains("rowcliff resume"), "{}", text(&status));
+    let resumed = run(home, &["resume", "r"]);
+    assert_eq!(resumed.status.code(), Some(1), "{}", text(&resumed));
+    let said = stderr(&resumed);
+    assert!(
+        said.contains("nothing to resume") && said.contains("cannot be gone on with") && said.contains(why),
+        "{said}"
+    );
+}
