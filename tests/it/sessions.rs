@@ -147,6 +147,118 @@ fn hostile_values_are_told_of_every_variable_that_is_set() {
     assert_eq!(untold, Vec::<&str>::new());
 }
 
+/// A variable that is left as it is, with the value to go back to and those to try.
+struct Tried {
+    name: String,
+    values: Vec<String>,
+}
+
+/// The variables that a server lets be set for everybody and that rowcliff leaves as they are, each with its lowest, its highest
+/// and its other values.
+fn left(conn: &mut Conn, family: Family) -> Vec<Tried> {
+    let list = match family {
+        Family::MariaDb => {
+            "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE, ENUM_VALUE_LIST \
+             FROM information_schema.SYSTEM_VARIABLES WHERE VARIABLE_SCOPE = 'SESSION' AND READ_ONLY = 'NO' ORDER BY 1"
+        }
+        Family::MySql => {
+            "SELECT VARIABLE_NAME, VARIABLE_VALUE, MIN_VALUE, MAX_VALUE, NULL FROM performance_schema.variables_metadata \
+             JOIN performance_schema.global_variables USING (VARIABLE_NAME) WHERE VARIABLE_SCOPE = 'SESSION' ORDER BY 1"
+        }
+    };
+    type Told = (String, Option<String>, Option<String>, Option<String>, Option<String>);
+    let told: Vec<Told> = conn.query(list).unwrap();
+    let is_left = |name: &str| LEFT.iter().any(|left| left.names.contains(&name));
+    let number = |text: &Option<String>| text.clone().filter(|text| text.parse::<f64>().is_ok());
+    let tried = told.into_iter().filter(|(name, ..)| is_left(name)).map(|(name, now, low, high, words)| {
+        let now = now.unwrap_or_default();
+        let values = match (number(&low), number(&high), words) {
+            _ if now == "ON" => vec!["0".into()],
+            _ if now == "OFF" => vec!["1".into()],
+            (Some(low), Some(high), _) if low != high => vec![low, high],
+            (.., Some(words)) => words.split(',').map(|word| format!("'{word}'")).collect(),
+            _ => Vec::new(),
+        };
+        Tried { name, values }
+    });
+    tried.collect()
+}
+
+/// Loads under a handful of values at once: rows are exact, or one of the variables is named as what prevents it, and the others are
+/// tried without it. Gives how many were named.
+fn under(server: &OwnServer, home: &Path, group: &[(String, String)], expected: &(u64, String)) -> usize {
+    let mut conn = connect(server);
+    let mut group = group.to_vec();
+    let mut named = 0;
+    loop {
+        // Values that this server does not take are left out.
+        group.retain(|(name, value)| conn.query_drop(format!("SET GLOBAL {name}={value}")).is_ok());
+        let _ = std::fs::remove_dir_all(home.join("left"));
+        let target = server.target();
+        let output = run(home, &[&["run", "--target", &target, "--out", "left"], LOAD].concat());
+        let said = text(&output);
+        for (name, _) in &group {
+            conn.query_drop(format!("SET GLOBAL {name}=DEFAULT")).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        if output.status.success() {
+            let curve = record(&home.join("left")).curves.remove(0);
+            assert!(curve.verification.as_ref().unwrap().is_right(), "{group:?}: {said}");
+            assert_eq!(contents(&mut conn, &curve), *expected, "{group:?}");
+            conn.query_drop(format!("DROP TABLE {}", curve.table.unwrap())).unwrap();
+            return named;
+        }
+        let whole = said.replace(['\n', '-'], "_").replace(' ', "");
+        let blamed = group.iter().position(|(name, _)| whole.contains(name.as_str()));
+        let Some(blamed) = blamed else { panic!("none of {group:?} is named: {said}") };
+        group.remove(blamed);
+        named += 1;
+    }
+}
+
+/// Every variable that is left as it is, at its ends: a dozen at a time.
+fn walk_the_rest(family: Family) {
+    let options: &[&str] = if family == Family::MariaDb { &["--plugin-load-add=ha_rocksdb"] } else { &[] };
+    let Some(server) = OwnServer::start(family, options) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    schema(home);
+    let mut conn = connect(&server);
+    let (code, reference, said) = load(home, &server, "reference", &[]);
+    assert_eq!(code, Some(i32::from(exit::OK)), "{said}");
+    let expected = contents(&mut conn, &reference);
+    let all = left(&mut conn, family);
+    let rounds = all.iter().map(|tried| tried.values.len()).max().unwrap_or(0);
+    let (mut tried, mut named) = (0, 0);
+    for round in 0..rounds {
+        let pairs = all.iter().filter_map(|one| Some((one.name.clone(), one.values.get(round)?.clone())));
+        for group in pairs.collect::<Vec<_>>().chunks(12) {
+            tried += group.len();
+            named += under(&server, home, group, &expected);
+        }
+    }
+    assert!(tried > 100 && named < tried / 10, "{named} of {tried} values were refused");
+}
+
+#[test]
+fn whatever_else_mariadb_has_rows_are_exact_or_it_is_named() {
+    walk_the_rest(Family::MariaDb);
+}
+
+#[test]
+fn whatever_else_mysql_has_rows_are_exact_or_it_is_named() {
+    walk_the_rest(Family::MySql);
+}
+
+#[test]
+fn a_server_that_answers_nothing_is_told_why() {
+    let Some(server) = OwnServer::start(Family::MariaDb, &[]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    connect(&server).query_drop("SET GLOBAL sql_select_limit=0").unwrap();
+    let output = run(home.path(), &["run", "--target", &server.target(), "--rows", "2k", "--batch-rows", "1k"]);
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+    assert!(stderr(&output).contains("SET GLOBAL sql_select_limit=DEFAULT"), "{}", text(&output));
+}
+
 /// A run that is interrupted, and gone on with on a server that has become hostile meanwhile.
 fn resumed(family: Family) {
     let Some(server) = OwnServer::start(family, &[]) else { return };

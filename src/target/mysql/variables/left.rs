@@ -67,13 +67,14 @@ pub const RECORDED: &[&str] = &[
     "max_heap_table_size",
 ];
 
+/// What SET NAMES sets.
+pub const SPOKEN: &[&str] =
+    &["character_set_client", "character_set_connection", "character_set_results", "collation_connection"];
+
 /// All that stay as they are.
 pub const LEFT: &[Left] = &[
     Left { names: RECORDED, why: "they are what is measured, and recorded" },
-    Left {
-        names: &["character_set_client", "character_set_connection", "character_set_results", "collation_connection"],
-        why: "SET NAMES sets them",
-    },
+    Left { names: SPOKEN, why: "SET NAMES sets them" },
     Left {
         names: &["lock_wait_timeout", "information_schema_stats_expiry"],
         why: "only the control connection sets them: for DDL, and for the size of the table; no load depends on them",

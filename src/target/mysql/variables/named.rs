@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{REFUSED, set};
+use super::{REFUSED, left, set};
 use crate::plan::{Cell, ScratchPlan};
 use crate::target::Failure;
 use crate::target::mysql::control::{Control, Flavour};
@@ -22,6 +22,9 @@ pub fn conflict(name: &str, value: &str, flag: &str) -> Option<String> {
         return (!same_value(value, wanted)).then(|| {
             format!("{flag} names {name}={value}: no row could be written (leave it out, or make it {wanted})")
         });
+    }
+    if left::SPOKEN.contains(&name) {
+        return Some(format!("{flag} names {name}, which every session sets for the characters of its own statements"));
     }
     let setting = set::SET.iter().find(|setting| setting.name == name && setting.must)?;
     (!setting.need.is_met_by(value))
@@ -151,6 +154,7 @@ mod tests {
         assert!(why.starts_with("--vary names sql_select_limit=12, and a load needs 18446744073709551615: "), "{why}");
         assert!(conflict("tx_read_only", "1", "--vary").unwrap().contains("no row could be written"));
         assert!(conflict("completion_type", "CHAIN", "--flush").is_some());
+        assert!(conflict("character_set_client", "utf8mb4", "--vary").is_some());
         for (name, value) in [("completion_type", "NO_CHAIN"), ("wait_timeout", "5"), ("unique_checks", "0")] {
             assert_eq!(conflict(name, value, "--vary"), None, "{name}={value}");
         }
