@@ -17,6 +17,7 @@ use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::cliffs;
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
+use crate::run::resume::START_AGAIN;
 use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
@@ -242,7 +243,7 @@ pub(super) fn cannot_go_on(curve: &CurveRecord) -> Option<String> {
         "its table does not hold what was sent, and more rows do not mend that: find what changes or removes them (a trigger, another \
          client)"
     } else {
-        "the same rows would end it at the same place: change the table, or what its message names"
+        "it would end at the same place: change the table, or what its message names"
     };
     let is_so = matches!(curve.outcome, Outcome::Failed { .. }) && curve.cannot_go_on;
     is_so.then(|| format!("{} cannot be gone on with: {why}, drop the table and load it anew", curve.curve))
@@ -277,8 +278,13 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
             matches!(curve.outcome, Outcome::Interrupted | Outcome::Failed { .. }) && !curve.cannot_go_on
         };
         lines.extend(kept.iter().filter_map(|curve| cannot_go_on(curve)));
-        if record.state == RunState::Interrupted || kept.iter().any(is_open) {
+        let needs_start = |curve: &&&CurveRecord| matches!(&curve.outcome, Outcome::Failed { message, .. } if message.contains(START_AGAIN));
+        let (from_start, further): (Vec<&&CurveRecord>, Vec<&&CurveRecord>) =
+            kept.iter().filter(|curve| is_open(curve)).partition(needs_start);
+        if record.state == RunState::Interrupted || !further.is_empty() {
             lines.push(format!("go on with: rowcliff resume {}", directory.display()));
+        } else if !from_start.is_empty() {
+            lines.push(format!("load it anew with: rowcliff resume --start-again {}", directory.display()));
         }
         if !kept.is_empty() {
             lines.push(format!("drop it with: rowcliff clean {}", directory.display()));

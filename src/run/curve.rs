@@ -90,8 +90,8 @@ fn open(runner: &mut Runner<'_>, entry: &mut CurveRecord, plan: &CurvePlan) -> R
             Err(failure) if past.samples(&plan.name).is_empty() => failure.message,
             Err(failure) if failure.kind == FailureKind::Gone => {
                 if !resume::may_start_again(runner.plan, plan, &past) {
-                    let next = "`rowcliff resume` with --start-again loads this curve from its first row";
-                    return Ok(Err(Failure { message: format!("{}; {next}", failure.message), ..failure }));
+                    let message = format!("{}; {}", failure.message, resume::START_AGAIN);
+                    return Ok(Err(Failure { message, ..failure }));
                 }
                 failure.message
             }

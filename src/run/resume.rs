@@ -95,6 +95,9 @@ fn is_one_cut_line(path: &Path) -> bool {
     std::fs::read(path).is_ok_and(|text| !text.contains(&b'\n'))
 }
 
+/// What helps a curve whose table is gone, and nothing else does.
+pub const START_AGAIN: &str = "`rowcliff resume` with --start-again loads this curve from its first row";
+
 /// Where a curve begins.
 #[derive(Debug, Default)]
 pub struct Start {
@@ -253,10 +256,11 @@ fn look(
             // Keys tell without a journal; a counted column does not.
             _ if !needs_ids => rows_between(table, source, whole(batches - 1).boundary, whole(batches).boundary)?,
             _ => {
-                return Err(Failure::fatal(format!(
-                    "the journal has no boundary of batch {batches}, so what came after it cannot be told from what \
-                     came before; start the run again in another directory"
-                )));
+                let message = format!(
+                    "the journal has no boundary of batch {batches}, so what came after it cannot be told from what came \
+                     before; start the run again in another directory"
+                );
+                return Err(Failure { kind: FailureKind::Broken, code: None, message });
             }
         };
         if there >= batch_rows {

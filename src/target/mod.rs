@@ -563,7 +563,7 @@ pub enum FailureKind {
     Unable,
     /// The table of a curve that was to go on is not there any more.
     Gone,
-    /// A row breaks what the table asks of it, and would break it again.
+    /// It would fail again in the same way: a row breaks what the table asks of it, or the table is not this run's any more.
     Broken,
     /// Something that sending again does not mend.
     Fatal,

@@ -1589,7 +1589,7 @@ fn resume_is_not_recommended_where_the_same_rows_would_end_it_again() {
             let Outcome::Failed { code, message } = &curve.outcome else { panic!("{table}: {:?}", curve.outcome) };
             assert!(message.contains(named) || *code == named.parse().ok(), "{code:?} {message}");
             assert!(curve.batches > 0, "{table}");
-            crate::support::assert_cannot_go_on(home.path(), &stderr(&output), "the same rows would end it");
+            crate::support::assert_cannot_go_on(home.path(), &stderr(&output), "it would end at the same place");
             assert!(run(home.path(), &["clean", "r"]).status.success());
         }
     }

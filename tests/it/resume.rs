@@ -388,6 +388,21 @@ fn what_cannot_be_resumed_says_why() {
 }
 
 #[test]
+fn a_table_that_is_not_the_runs_any_more_is_not_offered_to_resume_again() {
+    let Some(socket) = shared(Family::MariaDb) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let target = target(&socket);
+    let directory = interrupted(home.path(), &["--target", &target, "--statement-rows", "20"]);
+    let table = record(&directory).curves[0].table.clone().unwrap();
+    connect(&socket).query_drop(format!("ALTER TABLE {table} COMMENT='somebody else''s'")).unwrap();
+    let output = run(home.path(), &["resume", "r"]);
+    assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
+    assert!(text(&output).contains("does not bear this run's mark any more"), "{}", text(&output));
+    crate::support::assert_cannot_go_on(home.path(), &stderr(&output), "change the table, or what its message names");
+    connect(&socket).query_drop(format!("DROP TABLE {table}")).unwrap();
+}
+
+#[test]
 fn a_table_that_somebody_dropped_is_not_loaded_again_in_silence() {
     let Some(socket) = shared(Family::MariaDb) else { return };
     let home = tempfile::tempdir().unwrap();
@@ -400,6 +415,8 @@ fn a_table_that_somebody_dropped_is_not_loaded_again_in_silence() {
     assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
     let said = text(&output);
     assert!(said.contains(&format!("table {table} is not there any more")) && said.contains("--start-again"), "{said}");
+    let last = "load it anew with: rowcliff resume --start-again ";
+    assert!(stderr(&output).contains(last) && !stderr(&output).contains("go on with:"), "{}", text(&output));
     assert_eq!(samples(&directory), before);
     let output = run(home.path(), &["resume", "r", "--start-again"]);
     assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));

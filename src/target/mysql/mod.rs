@@ -378,7 +378,7 @@ impl MysqlTable {
 fn find(control: &mut Control, order: &TableOrder<'_>) -> Result<(), Failure> {
     let (kind, message) = match bears_mark(control, order.table, order.mark)? {
         Some(true) => return Ok(()),
-        Some(false) => (FailureKind::Fatal, "does not bear this run's mark any more and is left alone"),
+        Some(false) => (FailureKind::Broken, "does not bear this run's mark any more and is left alone"),
         None => (FailureKind::Gone, "is not there any more"),
     };
     Err(Failure { kind, code: None, message: format!("table {} {message}", order.table) })
