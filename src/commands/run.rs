@@ -18,7 +18,7 @@ use crate::render::cliffs;
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::resume::START_AGAIN;
-use crate::run::{Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock};
+use crate::run::{Clock, Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock, Warden};
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
 
@@ -106,10 +106,12 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
     let mut environment = environment::observe(&data_directory(plan, &path));
     environment.encode_threads = Some(crate::rows::use_cores(environment.cgroup_cpu_cores) as u64);
     let mut refreshing = Refreshing::new(reporter, &path, plots_every);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let runner = Runner {
         plan,
         targets,
-        clock: Arc::new(SystemClock::new()),
+        warden: Warden::new(&plan.stop, Arc::clone(&clock), interrupt.clone()),
+        clock,
         started: std::time::Duration::ZERO,
         interrupt,
         environment,

@@ -26,7 +26,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::left::{LeftLine, RunLeft};
-use super::progress::Names;
+use super::progress::{Names, waiting_words};
 use crate::analyse::{Baseline, baseline};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, RunState, Sample};
 use crate::run::{Event, Reporter};
@@ -212,6 +212,10 @@ impl<W: Write> Reporter for JsonLines<W> {
         match event {
             Event::Started { record, directory } => self.started(record, directory),
             Event::Note(text) => self.write(What::Note { text, curve: None, target: None }),
+            Event::Waiting { what, waited, doing } => {
+                let text = &waiting_words(what, *waited, *doing);
+                self.write(What::Note { text, curve: None, target: None });
+            }
             Event::CurveStarted { curve, batches } => {
                 let name = self.names.short(curve).to_owned();
                 self.write(What::CurveStarted {

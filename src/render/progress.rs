@@ -100,6 +100,9 @@ impl Reporter for Lines {
                 }
             }
             Event::Note(text) => self.line(&format!("note: {text}")),
+            Event::Waiting { what, waited, doing } => {
+                self.line(&format!("note: {}", waiting_words(what, *waited, *doing)))
+            }
             Event::CurveStarted { curve, batches } => {
                 self.curve_number += 1;
                 let name = self.names.short(curve);
@@ -174,6 +177,9 @@ impl Reporter for Bars {
                 self.show_run();
             }
             Event::Note(text) => self.print(&format!("note: {text}")),
+            Event::Waiting { what, waited, doing } => {
+                self.print(&format!("note: {}", waiting_words(what, *waited, *doing)))
+            }
             Event::CurveStarted { curve, batches } => {
                 self.curve.reset();
                 self.curve.set_length(*batches);
@@ -200,6 +206,12 @@ impl Reporter for Bars {
             }
         }
     }
+}
+
+/// What is waited for between batches.
+pub(super) fn waiting_words(what: &str, waited: Duration, doing: Option<&str>) -> String {
+    let doing = doing.map_or_else(String::new, |doing| format!("; the server says {doing:?}"));
+    format!("waiting for {what}, {} so far{doing}", human_seconds(waited.as_secs_f64()))
 }
 
 /// What a curve will still take, in front of what gives way.

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::batch::{self, Batch, Cut};
-use super::curve::{CLOSE_LIMIT, GRACE, prepare};
-use super::patience::patiently;
+use super::curve::{GRACE, prepare};
+use super::warden::How;
 use super::workers::Watch;
 use super::{Event, Runner, mark, table_name};
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub fn side_name(table: &str) -> String {
 pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize, table: &mut dyn Table) -> Result<(), Error> {
     let entry = &record.curves[index];
     let is_over = matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. });
-    if !runner.plan.control_batch || !is_over || runner.interrupt.is_asked() {
+    if !runner.plan.control_batch || !is_over || runner.warden.over().is_some() {
         return Ok(());
     }
     let plan = &runner.plan.curves[index];
@@ -61,40 +61,47 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize, table:
 }
 
 fn load(
-    runner: &Runner<'_>,
+    runner: &mut Runner<'_>,
     index: usize,
     side: &str,
     table: &mut dyn Table,
     mut control: ControlBatch,
 ) -> Result<ControlBatch, Failure> {
     let plan = &runner.plan.curves[index];
-    let mark = mark(&runner.run_id, plan.number);
+    let (mark, directory) = (mark(&runner.run_id, plan.number), runner.directory.path().to_owned());
     let order = TableOrder {
         curve: plan,
         table: side,
         mark: &mark,
         schema: runner.plan.schema_text(plan.cell.target),
-        directory: runner.directory.path(),
+        directory: &directory,
         purpose: Purpose::Load,
     };
-    let mut side = table.side(&order)?;
+    let opening = ("making the side table", How::Work);
+    let mut side = runner.warden.on_table(runner.reporter, table, opening, |table| table.side(&order))?;
     let sent = send(runner, index, side.as_mut(), &mut control);
-    let closed = patiently(side.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the side table", |side| {
-        side.close(false)
-    });
-    if closed.is_ok() {
+    // One that does not answer is asked for nothing that could wait.
+    let keep = runner.warden.is_silent();
+    let close = ("dropping the side table", How::Closing);
+    let closed = runner.warden.on_table(runner.reporter, side.as_mut(), close, |side| side.close(keep));
+    if closed.is_ok() && !keep {
         control.table = None;
     }
     control.problem = sent.and(closed).err().map(|failure| failure.to_string());
     Ok(control)
 }
 
-fn send(runner: &Runner<'_>, index: usize, side: &mut dyn Table, control: &mut ControlBatch) -> Result<(), Failure> {
+fn send(
+    runner: &mut Runner<'_>,
+    index: usize,
+    side: &mut dyn Table,
+    control: &mut ControlBatch,
+) -> Result<(), Failure> {
     let plan = &runner.plan.curves[index];
-    let ready = prepare(runner, plan, side, plan.cell.connections)?;
+    let (ready, line) = prepare(runner, plan, side, plan.cell.connections)?;
+    runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))?;
     let rules = &runner.plan.stop;
     let limit = rules.max_batch_seconds.map(Duration::from_secs_f64);
-    let interrupt = runner.interrupt.clone();
     let batch = Batch {
         rows: 0..plan.sizes.batch_rows,
         cut: Cut {
@@ -112,12 +119,18 @@ fn send(runner: &Runner<'_>, index: usize, side: &mut dyn Table, control: &mut C
     };
     let (mut seen, mut since) = (0, Duration::ZERO);
     let stall = Duration::from_secs_f64(rules.stall_timeout_seconds);
+    let warden = &mut runner.warden;
     let measured = batch::load(batch, &mut |spent, acknowledged| {
         if acknowledged != seen {
             (seen, since) = (acknowledged, spent);
         }
-        let too_long = limit.is_some_and(|limit| spent > limit) || spent.saturating_sub(since) > stall;
-        if interrupt.is_asked() || too_long { Watch::Cancel } else { Watch::Wait }
+        if spent.saturating_sub(since) > stall {
+            // One that answers is waited for on.
+            since = spent;
+            warden.ask_for_life("the control batch");
+        }
+        let too_long = limit.is_some_and(|limit| spent > limit);
+        if too_long || warden.is_silent() || warden.over().is_some() { Watch::Cancel } else { Watch::Wait }
     });
     ready.crew.dismiss(GRACE);
     control.started_at.clone_from(&measured.started_at);

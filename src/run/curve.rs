@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::journal::Line;
 use super::loading::load_batches;
-use super::patience::patiently;
 use super::resume::{self, Past, Start};
+use super::warden::How;
 use super::workers::Crew;
 use super::{Event, Runner, control_batch, endpoints, mark, table_name, verify};
 use crate::error::Error;
@@ -20,8 +20,6 @@ use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.
 pub const GRACE: Duration = Duration::from_secs(6);
-/// How long a DROP TABLE and what belongs to it may take.
-pub const CLOSE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs the curve at `index` of the plan, and writes what became of it into the record.
 ///
@@ -41,14 +39,18 @@ pub fn run(runner: &mut Runner<'_>, record: &mut RunRecord, index: usize) -> Res
     let entry = &mut record.curves[index];
     runner.reporter.report(&Event::CurveStarted { curve: entry, batches: plan.sizes.batches() });
 
+    let before = runner.past.as_ref().map_or(Duration::ZERO, |past| past.spent(&plan.name));
+    runner.warden.begin(runner.targets[plan.cell.target].reins(), before);
     settle(runner, &mut record.curves[index], plan.cell.target);
     let ended = match open(runner, &mut record.curves[index], plan)? {
         Ok(Opened { table, start }) => load_table(runner, record, index, table, start),
         Err(failure) => {
             fail(&mut record.curves[index], &failure);
+            record.curves[index].outcome = runner.warden.outcome(&failure);
             Ok(())
         }
     };
+    runner.warden.finish();
     let entry = &mut record.curves[index];
     entry.finished_at = Some(runner.clock.wall());
     ended?;
@@ -80,7 +82,7 @@ fn open(runner: &mut Runner<'_>, entry: &mut CurveRecord, plan: &CurvePlan) -> R
     let mut start = Start::default();
     if let Some(past) = runner.past.clone().filter(|past| past.left_table(&plan.name)) {
         let order = TableOrder { purpose: Purpose::GoOn, ..order };
-        let found = match runner.targets[plan.cell.target].open(&order) {
+        let found = match open_on(runner, plan, &order) {
             Ok(table) => go_on(runner, entry, plan, table, &past)?,
             Err(failure) => Err(failure),
         };
@@ -99,13 +101,22 @@ fn open(runner: &mut Runner<'_>, entry: &mut CurveRecord, plan: &CurvePlan) -> R
         };
         start = resume::start_again(runner, entry, plan, &gone)?;
     }
-    Ok(match runner.targets[plan.cell.target].open(&order) {
+    Ok(match open_on(runner, plan, &order) {
         Ok(table) => Ok(Opened { table, start }),
         Err(failure) => {
-            entry.table = None;
+            // Ended in the middle, it may have been made.
+            if !matches!(failure.kind, FailureKind::Cancelled | FailureKind::Lost) {
+                entry.table = None;
+            }
             Err(failure)
         }
     })
+}
+
+fn open_on(runner: &mut Runner<'_>, plan: &CurvePlan, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+    let target = &mut runner.targets[plan.cell.target];
+    let what = format!("opening the table of {}", plan.name);
+    runner.warden.wait(runner.reporter, (&what, How::Work), || target.open(order))
 }
 
 /// A table that was left behind, brought to its boundary. `None` when it held nothing that was recorded, and is gone now.
@@ -128,9 +139,8 @@ fn go_on(
     if brought.is_ok() && !drop {
         return Ok(brought.map(|start| Some(Opened { table, start })));
     }
-    let closed = patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| {
-        table.close(!drop)
-    });
+    let close = ("closing the table", How::Closing);
+    let closed = runner.warden.on_table(runner.reporter, table.as_mut(), close, |table| table.close(!drop));
     Ok(brought.and_then(|_| closed.map(|()| None)))
 }
 
@@ -139,7 +149,15 @@ fn settle(runner: &mut Runner<'_>, entry: &mut CurveRecord, target: usize) {
     let limit = Duration::from_secs_f64(runner.plan.settle_seconds);
     let started = runner.clock.now();
     let interrupt = runner.interrupt.clone();
-    let Some(settled) = runner.targets[target].settle(limit, &|| interrupt.is_asked()) else { return };
+    let target = &mut runner.targets[target];
+    let what = ("what earlier curves left the server to do", How::Work);
+    let settled = runner.warden.wait(runner.reporter, what, || Ok(target.settle(limit, &|| interrupt.is_asked())));
+    let settled = match settled {
+        Ok(settled) => settled,
+        // The next step finds that everything is to end.
+        Err(ended) => return entry.notes.push(ended.to_string()),
+    };
+    let Some(settled) = settled else { return };
     let seconds = runner.clock.now().saturating_sub(started).as_secs_f64();
     entry.settle_seconds = Some(seconds);
     let waited = format!("waited {} for {}", human_seconds(seconds), settled.what);
@@ -161,64 +179,97 @@ fn load_table(
     start: Start,
 ) -> Result<(), Error> {
     let plan = &runner.plan.curves[index];
-    let mut silent = false;
     let loaded = match prepare(runner, plan, table.as_mut(), plan.cell.sessions()) {
-        Ok(mut ready) => {
-            let line = sessions(plan, table.as_mut(), &ready.crew);
-            runner.directory.note(&line)?;
-            describe(&mut record.curves[index], table.as_ref(), &ready.fitted);
-            runner.directory.save(record)?;
-            let note = verify::note(&ready.source).filter(|_| runner.plan.verify_rows.is_some_and(|rows| rows > 0));
-            let entry = &mut record.curves[index];
-            entry.notes.extend(note.filter(|note| table.facts().limits.keeps_rows && !entry.notes.contains(note)));
-            for note in &ready.fitted.notes {
-                runner.reporter.report(&Event::Note(note));
-            }
-            let result = load_batches(runner, &mut record.curves[index], plan, table.as_mut(), &mut ready, start);
-            let Ready { crew, source, .. } = ready;
-            crew.dismiss(GRACE);
-            endpoints::note(&mut record.curves[index], table.as_ref(), &*runner.clock);
-            let entry = &mut record.curves[index];
-            match result {
-                Ok(ended) => {
-                    entry.outcome = ended.outcome;
-                    silent = ended.silent;
-                    entry.cannot_go_on = ended.cannot_go_on;
-                    if silent {
-                        Ok(())
-                    } else {
-                        let controlled = control_batch::run(runner, record, index, table.as_mut());
-                        finish(runner, plan, &mut record.curves[index], table.as_mut(), &source);
-                        controlled
-                    }
-                }
-                Err(error) => {
-                    entry.outcome = Outcome::Failed { code: None, message: error.to_string() };
-                    Err(error)
-                }
-            }
-        }
+        Ok((ready, line)) => load(runner, record, index, table.as_mut(), (ready, line), start),
         Err(failure) => {
             fail(&mut record.curves[index], &failure);
+            record.curves[index].outcome = runner.warden.outcome(&failure);
             Ok(())
         }
     };
+    close(runner, &mut record.curves[index], plan, table.as_mut())?;
+    loaded
+}
+
+fn load(
+    runner: &mut Runner<'_>,
+    record: &mut RunRecord,
+    index: usize,
+    table: &mut dyn Table,
+    (mut ready, line): (Ready, Line),
+    start: Start,
+) -> Result<(), Error> {
+    let plan = &runner.plan.curves[index];
+    runner.directory.note(&line)?;
+    describe(&mut record.curves[index], table, &ready.fitted);
+    runner.directory.save(record)?;
+    let note = verify::note(&ready.source).filter(|_| runner.plan.verify_rows.is_some_and(|rows| rows > 0));
     let entry = &mut record.curves[index];
+    entry.notes.extend(note.filter(|note| table.facts().limits.keeps_rows && !entry.notes.contains(note)));
+    for note in &ready.fitted.notes {
+        runner.reporter.report(&Event::Note(note));
+    }
+    let result = load_batches(runner, &mut record.curves[index], plan, table, &mut ready, start);
+    let Ready { crew, source, .. } = ready;
+    crew.dismiss(GRACE);
+    endpoints::note(&mut record.curves[index], table, &*runner.clock);
+    let entry = &mut record.curves[index];
+    let ended = match result {
+        Ok(ended) => ended,
+        Err(error) => {
+            entry.outcome = Outcome::Failed { code: None, message: error.to_string() };
+            return Err(error);
+        }
+    };
+    entry.outcome = ended.outcome;
+    entry.cannot_go_on = ended.cannot_go_on;
+    if ended.silent {
+        if !runner.warden.is_silent() {
+            runner.warden.silent("the server gave no sign of life when the load was ended".into());
+        }
+        return Ok(());
+    }
+    let controlled = control_batch::run(runner, record, index, table);
+    finish(runner, plan, &mut record.curves[index], table, &source);
+    controlled
+}
+
+/// Drops the table of a curve that has come to its end, or leaves it, and puts back what was set for it.
+fn close(
+    runner: &mut Runner<'_>,
+    entry: &mut CurveRecord,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+) -> Result<(), Error> {
     // A target that does not answer is asked for nothing that could wait: `clean` drops the table later.
     let keep = runner.plan.keep
-        || silent
+        || runner.warden.is_silent()
         || !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. } | Outcome::Full { .. });
-    let closed =
-        patiently(table.as_mut(), &runner.interrupt, Some(CLOSE_LIMIT), "closing the table", |table| table.close(keep));
-    if let Err(failure) = closed {
-        entry.notes.push(format!("closing the table: {failure}"));
-        if matches!(entry.outcome, Outcome::Completed) {
-            entry.outcome = failed(&failure);
+    if !keep {
+        // A DROP may wait long beyond the end of rowcliff, and is then ended by `clean`.
+        let own = runner.warden.on_table(runner.reporter, table, ("closing the table", How::Closing), |table| {
+            let is_any = !table.own_sessions()?.is_empty();
+            is_any.then(|| resume::own_sessions(plan.number, table)).transpose()
+        });
+        if let Ok(Some(line)) = own {
+            runner.directory.note(&line)?;
         }
-    } else if !keep {
-        entry.table = None;
     }
-    loaded
+    let what = if keep { "closing the table" } else { "dropping the table" };
+    let closed = runner.warden.on_table(runner.reporter, table, (what, How::Closing), |table| table.close(keep));
+    match closed {
+        Ok(()) if !keep => entry.table = None,
+        Ok(()) => {}
+        Err(failure) => {
+            let note = format!("{what}: {failure}");
+            runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+            entry.notes.push(note);
+            if matches!(entry.outcome, Outcome::Completed) || runner.warden.is_silent() && !keep {
+                entry.outcome = runner.warden.outcome(&failure);
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource>) -> Loader {
@@ -238,23 +289,37 @@ pub struct Ready {
     pub crew: Crew,
 }
 
-/// Opens the connections of a curve: `connections` of them, of which those of its cell load.
+/// Opens the connections of a curve: `connections` of them, of which those of its cell load. Gives the line of the journal that names
+/// their sessions as well.
 pub(super) fn prepare(
-    runner: &Runner<'_>,
+    runner: &mut Runner<'_>,
     plan: &CurvePlan,
     table: &mut dyn Table,
     connections: u32,
-) -> Result<Ready, Failure> {
+) -> Result<(Ready, Line), Failure> {
     let source = Arc::new(verify::row_source(runner.plan, plan, table.facts()).map_err(Failure::fatal)?);
     let loader = loader(plan, table, &source);
     let fitted = loader.fit(plan.sizes, plan.cell.connections, table.facts().limits, runner.plan.window_bytes)?;
     let encoder: Arc<dyn Encode> = Arc::new(loader);
-    let mut sessions: Vec<Box<dyn Session>> = Vec::new();
-    for _ in 0..connections {
-        sessions.push(table.connect()?);
-    }
-    let crew = Crew::start(sessions, plan.cell.connections as usize, &encoder, &runner.clock);
-    Ok(Ready { source, encoder, fitted, crew })
+    let (crew, line) = connect(runner, plan, table, (connections, How::Work), &encoder)?;
+    Ok((Ready { source, encoder, fitted, crew }, line))
+}
+
+/// Opens so many connections, with the line of the journal that names their sessions.
+pub(super) fn connect(
+    runner: &mut Runner<'_>,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+    (connections, how): (u32, How),
+    encoder: &Arc<dyn Encode>,
+) -> Result<(Crew, Line), Failure> {
+    let clock = &runner.clock;
+    runner.warden.on_table(runner.reporter, table, ("opening the loading connections", how), |table| {
+        let sessions: Result<Vec<Box<dyn Session>>, Failure> = (0..connections).map(|_| table.connect()).collect();
+        let crew = Crew::start(sessions?, plan.cell.connections as usize, encoder, clock);
+        let line = sessions_line(plan, table, crew.session_ids());
+        Ok((crew, line))
+    })
 }
 
 fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
@@ -273,9 +338,8 @@ fn describe(entry: &mut CurveRecord, table: &dyn Table, fitted: &Fitted) {
 }
 
 /// The line of the journal by which a later resume finds these sessions.
-pub fn sessions(plan: &CurvePlan, table: &mut dyn Table, crew: &Crew) -> Line {
+pub fn sessions_line(plan: &CurvePlan, table: &mut dyn Table, ids: Vec<u64>) -> Line {
     // Without the server's start the numbers tell nothing, and nothing will be ended.
-    let ids = crew.session_ids();
     let unknown = |ids| vec![ServerSessions { endpoint: None, server_started_at: None, ids }];
     Line::sessions(plan.number, table.server_sessions(&ids).unwrap_or_else(|_| unknown(ids)))
 }
@@ -292,9 +356,18 @@ pub fn failed(failure: &Failure) -> Outcome {
 }
 
 /// The end of a curve that loaded something: closing work, count, comparison.
-fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table: &mut dyn Table, source: &RowSource) {
+fn finish(
+    runner: &mut Runner<'_>,
+    plan: &CurvePlan,
+    entry: &mut CurveRecord,
+    table: &mut dyn Table,
+    source: &RowSource,
+) {
     if !matches!(entry.outcome, Outcome::Completed | Outcome::Stopped { .. }) {
         return;
+    }
+    if runner.warden.is_silent() {
+        return cut_short(runner, entry, &Failure::fatal("the server is silent"));
     }
     if let Some(partial) = &entry.partial {
         // Part of a batch is in the table: neither its size nor a checkpoint of it says anything.
@@ -302,19 +375,22 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
         return;
     }
     let started = runner.clock.now();
-    match patiently(table, &runner.interrupt, None, "the closing work", |table| table.closing_work()) {
+    let what = ("the closing work", How::Work);
+    match runner.warden.on_table(runner.reporter, table, what, |table| table.closing_work()) {
         Ok(Some(what)) => {
             entry.closing_seconds = Some(runner.clock.now().saturating_sub(started).as_secs_f64());
             entry.notes.push(format!("closing work: {what}"));
         }
         Ok(None) => {}
+        Err(failure) if failure.kind == FailureKind::Cancelled => return cut_short(runner, entry, &failure),
         Err(failure) => entry.notes.push(format!("closing work: {failure}")),
     }
     let Some(verify_rows) = runner.plan.verify_rows else { return };
     let rows = entry.table_rows;
     let seed = runner.plan.seed;
     let batch_rows = plan.sizes.batch_rows;
-    let checked = patiently(table, &runner.interrupt, None, "the verification", |table| {
+    let what = ("the verification", How::Work);
+    let checked = runner.warden.on_table(runner.reporter, table, what, |table| {
         verify::table(table, source, rows, verify_rows, batch_rows, seed)
     });
     match checked {
@@ -328,10 +404,24 @@ fn finish(runner: &Runner<'_>, plan: &CurvePlan, entry: &mut CurveRecord, table:
             }
             entry.verification = Some(verification);
         }
-        Err(failure) if failure.kind == FailureKind::Cancelled => entry.outcome = Outcome::Interrupted,
+        Err(failure) if failure.kind == FailureKind::Cancelled => cut_short(runner, entry, &failure),
         Err(failure) => {
             entry.outcome =
                 Outcome::Failed { code: failure.code, message: format!("verification: {}", failure.message) };
         }
     }
+}
+
+/// What was measured stands; the table was not made sure of.
+fn cut_short(runner: &mut Runner<'_>, entry: &mut CurveRecord, failure: &Failure) {
+    let note = format!("not verified: {failure}");
+    runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+    entry.notes.push(note);
+    entry.outcome = match (&entry.outcome, runner.warden.outcome(failure)) {
+        // What stopped it first is told too.
+        (Outcome::Stopped { rule: first, figures: before }, Outcome::Stopped { rule, figures }) if *first != rule => {
+            Outcome::Stopped { rule, figures: format!("{figures}; before that {first}: {before}") }
+        }
+        (_, outcome) => outcome,
+    };
 }

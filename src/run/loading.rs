@@ -9,11 +9,11 @@ use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
 use super::journal::{Line, Told};
-use super::moved::complete;
-use super::patience::patiently;
+use super::moved::{Detail, complete};
 use super::probes::{self, Point};
 use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
+use super::warden::How;
 use super::workers::{Crew, Watch};
 use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, endpoints};
 use crate::error::Error;
@@ -22,9 +22,12 @@ use crate::observe::environment::disk_space;
 use crate::plan::{CurvePlan, Sizes};
 use crate::record::run::PartialBatch;
 use crate::record::{CurveRecord, Outcome, STATEMENTS_OF_P99, Sample};
-use crate::target::{Failure, FailureKind, Session, Table};
+use crate::target::{Failure, FailureKind, Table};
 use crate::units::human_seconds;
 
+/// What is waited for between batches.
+const READING: &str = "reading the counters and the size of the table";
+const AWAKE: &str = "a sign of life of the connections";
 /// How long a target may acknowledge nothing before that is reported.
 const SILENCE: Duration = Duration::from_secs(60);
 /// How often the control connection is used so that it stays open.
@@ -65,9 +68,6 @@ pub fn load_batches(
     let sizes = plan.sizes;
     let rules = runner.plan.stop.clone();
     let mut judge = Judge::new(&rules);
-    let started = runner.clock.now();
-    let nothing = (Duration::ZERO, Duration::ZERO);
-    let spent = runner.past.as_ref().map_or(nothing, |past| (past.spent(&plan.name), past.spent_in_run()));
     let sample_notes = table.facts().sample_notes.clone();
     let Start { mut boundary, mut samples, word } = start;
     for sample in &samples {
@@ -81,7 +81,14 @@ pub fn load_batches(
     entry.partial = None;
     let core_limit = runner.environment.cgroup_cpu_cores;
     let data = table.facts().data_directory.clone();
-    let mut observer = Observer::start(table, runner.plan.counters, data, core_limit, runner.clock.now());
+    let (counters, now) = (runner.plan.counters, runner.clock.now());
+    let observed = runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
+        Ok(Observer::start(table, counters, data, core_limit, now))
+    });
+    let mut observer = match observed {
+        Ok(observer) => observer,
+        Err(failure) => return Ok(ended(runner, &failure)),
+    };
     if let Some(note) = observer.note().filter(|note| !entry.notes.contains(note)) {
         entry.notes.push(note);
     }
@@ -89,11 +96,13 @@ pub fn load_batches(
     let mut probed = false;
     if runner.past.is_some() && runner.plan.probe.is_some() {
         let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch: begin - 1 };
-        let mut guard = Guard::new(runner, &rules, point.table.facts().data_directory.clone(), started, spent);
+        let mut guard = Guard::new(runner, &rules, point.table.facts().data_directory.clone());
         if let Some(outcome) = probe_anew(runner, entry, point, &mut guard)? {
-            return Ok(outcome.into());
+            return Ok(Ended { silent: runner.warden.is_silent(), ..outcome.into() });
         }
-        observer.pass_over(table, runner.clock.now());
+        if let Err(failure) = pass_over(runner, &mut observer, table) {
+            return Ok(ended(runner, &failure));
+        }
         probed = probes_run_after(runner, begin - 1, sizes);
     }
     for batch in begin..=sizes.batches() {
@@ -101,7 +110,10 @@ pub fn load_batches(
             return Ok(Outcome::Interrupted.into());
         }
         let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
+        if let Err(failure) = wake(runner, plan, table, ready) {
+            return Ok(ended(runner, &failure));
+        }
+        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone());
         let (before, lock_before) = (runner.clock.disturbances(), table.lock_waited());
         let mut job =
             Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
@@ -125,14 +137,19 @@ pub fn load_batches(
         words.extend(sample_notes.iter().map(String::as_str));
         let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
         let now = runner.clock.now();
-        let detail = complete(&mut sample, &measured, samples.last(), &mut observer, table, core_limit, now);
+        let before = samples.last();
+        let read = runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
+            let detail = complete(&mut sample, &measured, before, &mut observer, table, core_limit, now);
+            Ok((detail, read_boundary(table, plan, sample.table_rows)))
+        });
+        // What could not be read is missing; the batch is whole.
+        let (detail, after) = read.unwrap_or_else(|ended| (Detail::default(), Err(ended)));
         if let Some(note) = &measured.note {
             let note = format!("the server noted: {note}");
             if !entry.notes.contains(&note) {
                 entry.notes.push(note);
             }
         }
-        let after = read_boundary(table, plan, sample.table_rows);
         if let Ok(boundary) = &after {
             runner.directory.note(&Line::Boundary { curve: plan.number, batch, boundary: *boundary })?;
         }
@@ -152,20 +169,69 @@ pub fn load_batches(
         }
         boundary = match after {
             Ok(boundary) => boundary,
-            Err(failure) => return Ok(failed(&failure).into()),
+            Err(failure) => return Ok(ended(runner, &failure)),
         };
         if probes_run_after(runner, batch, sizes) {
-            let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone(), started, spent);
+            let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone());
             let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch };
             if let Some(outcome) = probes::run(runner, entry, point, &mut guard)? {
-                return Ok(outcome.into());
+                return Ok(Ended { silent: runner.warden.is_silent(), ..outcome.into() });
             }
-            // What the probes moved belongs to no batch.
-            observer.pass_over(table, runner.clock.now());
+            if let Err(failure) = pass_over(runner, &mut observer, table) {
+                return Ok(ended(runner, &failure));
+            }
             probed = true;
         }
     }
     Ok(Outcome::Completed.into())
+}
+
+/// How a curve ends whose work between batches failed, or was ended.
+fn ended(runner: &Runner<'_>, failure: &Failure) -> Ended {
+    Ended { silent: runner.warden.is_silent(), ..runner.warden.outcome(failure).into() }
+}
+
+/// What probes moved belongs to no batch.
+fn pass_over(runner: &mut Runner<'_>, observer: &mut Observer, table: &mut dyn Table) -> Result<(), Failure> {
+    let now = runner.clock.now();
+    runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
+        observer.pass_over(table, now);
+        Ok(())
+    })
+}
+
+/// Makes sure before the clock starts that every connection is open: what was cut while it was idle is opened anew, and stands in the
+/// journal before it changes anything.
+///
+/// # Errors
+/// The target gives no sign of life, or everything is to end.
+pub fn wake(
+    runner: &mut Runner<'_>,
+    plan: &CurvePlan,
+    table: &mut dyn Table,
+    ready: &mut Ready,
+) -> Result<(), Failure> {
+    runner.warden.on_table(runner.reporter, table, (AWAKE, How::Work), |table| table.wake())?;
+    let warden = &mut runner.warden;
+    let mut watch = || if warden.over().is_some() { Watch::Cancel } else { Watch::Wait };
+    let anew = ready.crew.wake(GRACE, &mut watch);
+    let ids = ready.crew.session_ids();
+    let line = match anew {
+        Ok(false) => return Ok(()),
+        Ok(true) => runner.warden.on_table(runner.reporter, table, (AWAKE, How::Work), |table| {
+            Ok(super::curve::sessions_line(plan, table, ids))
+        }),
+        Err(lost) => runner.warden.on_table(runner.reporter, table, (AWAKE, How::Work), |table| {
+            let is_there = table.is_alive();
+            Err(if is_there { lost } else { Failure::fatal(format!("server silent: {lost}")) })
+        }),
+    };
+    let saved = line.and_then(|line| runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string())));
+    saved.inspect_err(|failure| {
+        if failure.message.starts_with("server silent") {
+            runner.warden.silent(failure.message.clone());
+        }
+    })
 }
 
 /// The words for what happened to this process while a batch was sent.
@@ -240,10 +306,11 @@ pub struct Guard<'a> {
     pub heeds_rules: bool,
     clock: Arc<dyn Clock>,
     interrupt: Interrupt,
-    curve_started: Duration,
-    run_started: Duration,
-    /// What earlier processes spent on the curve, and on the run.
+    /// How long the curve and the run had been going on at a time.
     spent: (Duration, Duration),
+    since: Duration,
+    /// When something that heeds no rule is ended all the same.
+    pub until: Option<Duration>,
     /// Directories whose disks must not fill up.
     disks: Vec<PathBuf>,
     disk_seen: Option<Duration>,
@@ -252,19 +319,14 @@ pub struct Guard<'a> {
     last_progress: (u64, Duration),
     /// The rule that ended what was watched.
     pub firing: Option<Firing>,
-    silent: bool,
+    /// Whether the target gave no sign of life.
+    pub silent: bool,
     /// When a silence was reported last.
     told: Option<Duration>,
 }
 
 impl<'a> Guard<'a> {
-    fn new(
-        runner: &Runner<'_>,
-        rules: &'a StopRules,
-        data: Option<PathBuf>,
-        curve_started: Duration,
-        spent: (Duration, Duration),
-    ) -> Self {
+    fn new(runner: &Runner<'_>, rules: &'a StopRules, data: Option<PathBuf>) -> Self {
         let now = runner.clock.now();
         let mut disks = vec![runner.directory.path().to_owned()];
         disks.extend(data);
@@ -273,9 +335,9 @@ impl<'a> Guard<'a> {
             heeds_rules: true,
             clock: Arc::clone(&runner.clock),
             interrupt: runner.interrupt.clone(),
-            curve_started,
-            run_started: runner.started,
-            spent,
+            spent: runner.warden.spent(),
+            since: now,
+            until: None,
             disks,
             disk_seen: None,
             disk: None,
@@ -302,18 +364,18 @@ impl<'a> Guard<'a> {
 
     /// Decides whether the batch in flight goes on: `spent` is its time so far, `acknowledged` its statements.
     pub fn watch(&mut self, table: &mut dyn Table, spent: Duration, acknowledged: u64) -> Watch {
-        if self.interrupt.is_asked() {
+        let now = self.clock.now();
+        if self.interrupt.is_asked() || self.until.is_some_and(|until| now > until) {
             return Watch::Cancel;
         }
-        let now = self.clock.now();
         if self.disk_seen.is_none_or(|seen| now.saturating_sub(seen) > Duration::from_secs(1)) {
             self.disk_seen = Some(now);
             self.disk = fullest(&self.disks);
         }
         let state = InFlight {
             batch: spent,
-            curve: self.spent.0 + now.saturating_sub(self.curve_started),
-            run: self.spent.1 + now.saturating_sub(self.run_started),
+            curve: self.spent.0 + now.saturating_sub(self.since),
+            run: self.spent.1 + now.saturating_sub(self.since),
             disk: self.disk,
         };
         if let Some(firing) = self.rules.in_flight(state).filter(|_| self.heeds_rules) {
@@ -417,12 +479,14 @@ fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Re
             "{failure}; the batch is taken back to {} rows and sent again ({again} of {MAX_ATTEMPTS_AGAIN})",
             job.boundary.table_rows
         )));
-        reconnect(runner, job.plan, job.table, job.ready, job.rows.clone(), job.boundary).map_err(
-            |second| match second.kind {
-                FailureKind::Cancelled => Outcome::Interrupted,
-                _ => failed(&Failure { message: format!("{failure}; then: {second}"), ..second }),
-            },
-        )?;
+        let back = (job.rows.clone(), job.boundary, How::Work);
+        reconnect(runner, job.plan, job.table, job.ready, back).map_err(|second| {
+            let message = match second.kind {
+                FailureKind::Cancelled => second.message.clone(),
+                _ => format!("{failure}; then: {second}"),
+            };
+            Unfinished { ended: self::ended(runner, &Failure { message, ..second }), partial: None }
+        })?;
     }
 }
 
@@ -434,7 +498,8 @@ fn silence_words(silent: Duration, rules: &StopRules) -> String {
     )
 }
 
-fn silent(rules: &StopRules) -> Failure {
+/// Why a target that gave no sign of life is given up.
+pub fn silent(rules: &StopRules) -> Failure {
     Failure::fatal(format!(
         "server silent: no acknowledgement for {} (--stall-timeout) and no answer on the control connection",
         human_seconds(rules.stall_timeout_seconds)
@@ -450,43 +515,40 @@ pub fn reconnect(
     plan: &CurvePlan,
     table: &mut dyn Table,
     ready: &mut Ready,
-    rows: Range<u64>,
-    boundary: Boundary,
+    (rows, boundary, how): (Range<u64>, Boundary, How),
 ) -> Result<(), Failure> {
+    let unsaved = |error: Error| Failure::fatal(error.to_string());
+    let what = ("taking the table back", how);
     let orphans = ready.crew.session_ids();
     // Before another connection is opened: there is never more than one beside those asked for.
     std::mem::replace(&mut ready.crew, Crew::empty()).dismiss(GRACE);
-    if let Ok(line) = resume::own_sessions(plan.number, table) {
-        runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))?;
-    }
     let source = Arc::clone(&ready.source);
     let deadline = Instant::now() + RECONNECT_LIMIT;
     loop {
-        let orphans = orphans.clone();
-        let (source, rows) = (&source, rows.clone());
-        // A statement of a connection that is gone goes on for a while: it must not insert behind our back.
-        let result = patiently(table, &runner.interrupt, None, "taking the table back", move |table| {
-            table.end_sessions(&orphans)?;
-            take_back(table, source, boundary, rows)
+        let own =
+            runner.warden.on_table(runner.reporter, table, what, |table| resume::own_sessions(plan.number, table));
+        let result = own.and_then(|line| {
+            runner.directory.note(&line).map_err(unsaved)?;
+            // A statement of a connection that is gone goes on for a while: it must not insert behind our back.
+            runner.warden.on_table(runner.reporter, table, what, |table| {
+                table.end_sessions(&orphans)?;
+                take_back(table, &source, boundary, rows.clone())
+            })
         });
         match result {
-            Err(failure) if failure.kind == FailureKind::Lost && Instant::now() < deadline => {
+            Err(failure) if failure.kind == FailureKind::Lost && how == How::Work && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(500));
             }
             Err(failure) => return Err(failure),
             Ok(_) => break,
         }
     }
-    let mut sessions: Vec<Box<dyn Session>> = Vec::new();
-    for _ in 0..plan.cell.sessions() {
-        sessions.push(table.connect()?);
-    }
-    ready.crew = Crew::start(sessions, plan.cell.connections as usize, &ready.encoder, &runner.clock);
+    let (crew, line) = super::curve::connect(runner, plan, table, (plan.cell.sessions(), how), &ready.encoder)?;
+    ready.crew = crew;
     for news in table.news() {
         runner.reporter.report(&Event::Note(&news));
     }
-    let line = super::curve::sessions(plan, table, &ready.crew);
-    runner.directory.note(&line).map_err(|error| Failure::fatal(error.to_string()))
+    runner.directory.note(&line).map_err(unsaved)
 }
 
 /// What becomes of a curve whose batch cannot be made whole.

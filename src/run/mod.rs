@@ -15,7 +15,6 @@ pub mod journal;
 pub mod last_word;
 pub mod loading;
 pub mod moved;
-pub mod patience;
 pub mod probes;
 pub mod pulse;
 pub mod resume;
@@ -24,16 +23,20 @@ pub mod stop;
 pub mod trial;
 pub mod trial_values;
 pub mod verify;
+pub mod warden;
 pub mod workers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use clock::{Clock, SystemClock};
 pub use directory::RunDirectory;
 pub use interrupt::Interrupt;
 pub use pulse::Disturbances;
 pub use resume::Past;
+use warden::How;
+pub use warden::Warden;
 
 use crate::error::{Error, exit};
 use crate::observe::{advice, environment};
@@ -41,6 +44,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
 use crate::record::{CurveRecord, Environment, Outcome, ProbeLine, RunRecord, RunState, Sample};
 use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
+use stop::Firing;
 
 /// What happens in a run, as it happens.
 #[derive(Debug)]
@@ -74,6 +78,15 @@ pub enum Event<'a> {
     Probe {
         /// What was measured.
         line: &'a ProbeLine,
+    },
+    /// Something between batches takes its time.
+    Waiting {
+        /// What is waited for.
+        what: &'a str,
+        /// How long it has been.
+        waited: Duration,
+        /// What the target says it is doing, where it says that.
+        doing: Option<&'a str>,
     },
     /// A curve has ended.
     CurveEnded {
@@ -151,7 +164,9 @@ pub struct Runner<'a> {
     /// Marks the tables.
     pub run_id: String,
     /// The clock at the start of the run.
-    pub started: std::time::Duration,
+    pub started: Duration,
+    /// What watches over work between batches.
+    pub warden: Warden,
     /// What an earlier process left of it, when this one goes on.
     pub past: Option<Arc<Past>>,
     /// Probes that the trial of a cell has shown to be impossible, with the reason, by the name of the cell.
@@ -169,13 +184,13 @@ impl Runner<'_> {
             None => self.new_record(),
         };
         last_word::forget(&self.run_id);
+        self.warden
+            .begin_run(self.started, self.past.as_ref().map_or_else(Default::default, |past| past.spent_in_run()));
         let result = self.run_plan(&mut record);
         // Whatever happened, what was changed is put back before anything else can fail.
         let mut errors = Vec::new();
-        for target in &mut self.targets {
-            if let Err(error) = target.finish() {
-                errors.push(error.to_string());
-            }
+        for index in 0..self.targets.len() {
+            errors.extend(self.finish_target(index));
         }
         record.finished_at = Some(self.clock.wall());
         record.state = match &result {
@@ -221,7 +236,11 @@ impl Runner<'_> {
         record.finished_at = None;
         record.process_id = Some(std::process::id());
         record.resumed_by.push(ResumedBy { at: self.clock.wall(), command_line: self.command_line.clone() });
-        for curve in record.curves.iter_mut().filter(|curve| past.is_open(curve) && curve.table.is_none()) {
+        for curve in record.curves.iter_mut().filter(|curve| past.is_open(curve)) {
+            let was_tried_only = matches!(curve.outcome, Outcome::Skipped { .. });
+            if curve.table.is_some() && !was_tried_only {
+                continue;
+            }
             // Tried again as if for the first time: what was missing may be there now.
             curve.outcome = Outcome::NotStarted;
         }
@@ -243,11 +262,12 @@ impl Runner<'_> {
         self.directory.save(record)?;
         self.reporter.report(&Event::Started { record, directory: self.directory.path() });
         for index in 0..self.plan.curves.len() {
-            if self.interrupt.is_asked() {
+            if self.warden.over().is_some() {
                 break;
             }
             let entry = &record.curves[index];
-            if matches!(entry.outcome, Outcome::Skipped { .. }) || !self.is_open(entry) {
+            let is_decided = matches!(entry.outcome, Outcome::Skipped { .. } | Outcome::Stopped { .. });
+            if is_decided || !self.is_open(entry) {
                 continue;
             }
             curve::run(self, record, index)?;
@@ -283,7 +303,11 @@ impl Runner<'_> {
         let mut last_error = None;
         for (index, target) in self.targets.iter_mut().enumerate() {
             let label = self.plan.targets[index].label.clone();
-            match target.describe() {
+            self.warden.begin(target.reins(), Duration::ZERO);
+            let what = format!("reaching {label}");
+            let described = self.warden.wait(self.reporter, (&what, How::Work), || Ok(target.describe()));
+            let next = "rowcliff check with the same options only connects and reads";
+            match described.unwrap_or_else(|ended| Err(Error::target(&label, ended.to_string(), next))) {
                 Ok(facts) => {
                     record.targets.insert(label, facts);
                 }
@@ -295,14 +319,15 @@ impl Runner<'_> {
             }
         }
         match last_error {
-            Some(error) if unreachable.len() == self.targets.len() => Err(error),
+            // Whoever asked the run to end knows why nothing was reached.
+            Some(error) if unreachable.len() == self.targets.len() && !self.interrupt.is_asked() => Err(error),
             _ => Ok(unreachable),
         }
     }
 
     /// Tries every cell once before anything is timed, so that an impossible one is known in the first seconds.
     fn try_matrix(&mut self, record: &mut RunRecord, unreachable: &BTreeMap<usize, String>) -> Result<(), Error> {
-        let mut verdicts: BTreeMap<String, Verdict> = BTreeMap::new();
+        let mut verdicts: BTreeMap<String, Tried> = BTreeMap::new();
         for index in self.trial_order() {
             if self.interrupt.is_asked() {
                 break;
@@ -314,20 +339,26 @@ impl Runner<'_> {
             let curve = &self.plan.curves[index];
             // All repeats of a cell share one trial.
             let identity = curve.cell_name().to_owned();
-            let verdict = match verdicts.get(&identity) {
-                Some(verdict) => verdict.clone(),
+            let tried = match verdicts.get(&identity) {
+                Some(tried) => tried.clone(),
                 None => {
-                    let verdict = self.try_cell(curve, unreachable)?;
-                    verdicts.insert(identity.clone(), verdict.clone());
-                    verdict
+                    let tried = self.try_cell(curve, unreachable)?;
+                    verdicts.insert(identity.clone(), tried.clone());
+                    // One trial's table has one name.
+                    record.curves[index].table.clone_from(&tried.left);
+                    tried
                 }
             };
             let entry = &mut record.curves[index];
+            if let Some(Firing { rule, figures }) = tried.stopped {
+                entry.outcome = Outcome::Stopped { rule, figures };
+                continue;
+            }
             if let Some(left_out) = self.left_out.get(&identity) {
                 entry.probes_left_out.clone_from(left_out);
                 entry.notes.extend(left_out.iter().map(|(probe, why)| format!("the probe {probe} is left out: {why}")));
             }
-            match verdict {
+            match tried.verdict {
                 Verdict::Runs { notes } => entry.notes.extend(notes),
                 Verdict::Unable { why } => entry.outcome = Outcome::Skipped { why, environment: false },
                 Verdict::Prevented { why } => entry.outcome = Outcome::Skipped { why, environment: true },
@@ -349,28 +380,39 @@ impl Runner<'_> {
         order
     }
 
-    fn try_cell(&mut self, curve: &CurvePlan, unreachable: &BTreeMap<usize, String>) -> Result<Verdict, Error> {
+    fn try_cell(&mut self, curve: &CurvePlan, unreachable: &BTreeMap<usize, String>) -> Result<Tried, Error> {
         let cell = &curve.cell;
         if let Some(why) = &curve.unable {
-            return Ok(Verdict::Unable { why: why.clone() });
+            return Ok(Verdict::Unable { why: why.clone() }.into());
         }
         if let Some(why) = unreachable.get(&cell.target) {
-            return Ok(Verdict::Prevented { why: why.clone() });
+            return Ok(Verdict::Prevented { why: why.clone() }.into());
         }
-        Ok(match self.targets[cell.target].judge(curve)? {
-            Verdict::Runs { mut notes } => {
-                notes.extend(self.plan.table_note(cell));
-                notes.extend(cell.cache_note());
-                notes.extend(cell.resume_note());
-                with_notes(self.rehearse(curve), notes)
-            }
-            other => other,
-        })
+        let target = &mut self.targets[cell.target];
+        self.warden.begin(target.reins(), Duration::ZERO);
+        let what = format!("the trial of {}", curve.name);
+        let judged = self.warden.wait(self.reporter, (&what, How::Work), || Ok(target.judge(curve)));
+        let mut tried = match judged {
+            Err(ended) => verdict(&ended).into(),
+            Ok(judged) => match judged? {
+                Verdict::Runs { mut notes } => {
+                    notes.extend(self.plan.table_note(cell));
+                    notes.extend(cell.cache_note());
+                    notes.extend(cell.resume_note());
+                    let tried = self.rehearse(curve, &what);
+                    Tried { verdict: with_notes(tried.verdict, notes), ..tried }
+                }
+                other => other.into(),
+            },
+        };
+        tried.stopped = self.warden.take_rule();
+        self.warden.finish();
+        Ok(tried)
     }
 
     /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent and
     /// read back, all of it is taken back.
-    fn rehearse(&mut self, curve: &CurvePlan) -> Verdict {
+    fn rehearse(&mut self, curve: &CurvePlan, what: &str) -> Tried {
         let table = table_name(&self.run_id, curve.number);
         let mark = mark(&self.run_id, curve.number);
         let order = TableOrder {
@@ -381,26 +423,63 @@ impl Runner<'_> {
             directory: self.directory.path(),
             purpose: Purpose::Trial,
         };
-        let mut table = match self.targets[curve.cell.target].open(&order) {
-            Ok(table) => table,
-            Err(failure) => return verdict(&failure),
+        let target = &mut self.targets[curve.cell.target];
+        let opened = self.warden.wait(self.reporter, (what, How::Work), || target.open(&order));
+        let mut opened = match opened {
+            Ok(opened) => opened,
+            Err(failure) => {
+                // Ended in the middle, it may have been made.
+                let left = matches!(failure.kind, FailureKind::Cancelled | FailureKind::Lost).then_some(table);
+                return Tried { left, ..verdict(&failure).into() };
+            }
         };
-        let tried = trial::try_statement(self.plan, curve, table.as_mut()).map(|left_out| {
+        let plan = self.plan;
+        let tried = self.warden.on_table(self.reporter, opened.as_mut(), (what, How::Work), |table| {
+            trial::try_statement(plan, curve, table)
+        });
+        let tried = tried.map(|left_out| {
             if !left_out.is_empty() {
                 self.left_out.insert(curve.cell_name().to_owned(), left_out);
             }
         });
-        let closed = patience::patiently(
-            table.as_mut(),
-            &self.interrupt,
-            Some(curve::CLOSE_LIMIT),
-            "closing the table",
-            |table| table.close(false),
-        );
-        match tried.and(closed) {
+        let close = ("closing the table of a trial", How::Closing);
+        // One that does not answer is asked for nothing that could wait.
+        let keep = self.warden.is_silent();
+        let closed = self.warden.on_table(self.reporter, opened.as_mut(), close, |table| table.close(keep));
+        let left = (keep || closed.is_err()).then_some(table);
+        let verdict = match tried.and(closed) {
             Ok(()) => Verdict::runs(),
             Err(failure) => verdict(&failure),
+        };
+        Tried { left, ..verdict.into() }
+    }
+
+    /// Puts back what was changed on a target, and ends what was started for it. Gives what went wrong.
+    fn finish_target(&mut self, index: usize) -> Option<String> {
+        let target = &mut self.targets[index];
+        self.warden.hold(target.reins());
+        let what = format!("putting {} back as it was", self.plan.targets[index].label);
+        let finished = self.warden.wait(self.reporter, (&what, How::Closing), || Ok(target.finish()));
+        match finished {
+            Ok(finished) => finished.err().map(|error| error.to_string()),
+            Err(ended) => Some(format!("{ended}; what is left is put back by `rowcliff restore`")),
         }
+    }
+}
+
+/// What the trial of a cell came to.
+#[derive(Debug, Clone)]
+struct Tried {
+    verdict: Verdict,
+    /// The limit that ended it.
+    stopped: Option<Firing>,
+    /// The table that it may have left behind.
+    left: Option<String>,
+}
+
+impl From<Verdict> for Tried {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, stopped: None, left: None }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::boundary::{Boundary, has_boundary_ids, rows_between, take_back};
 use super::journal::{Line, Told};
-use super::patience::patiently;
+use super::warden::How;
 use super::{Event, Runner};
 use crate::error::Error;
 use crate::plan::{CurvePlan, Place, Plan};
@@ -136,13 +136,14 @@ pub fn bring_back(
     let path = runner.directory.path().to_owned();
     let told = Told::read(&path, plan.number)
         .map_err(|error| Error::file(path, error, "the journal says where the curve goes on"))?;
-    let sessions = own_sessions(plan.number, table);
+    let what = ("bringing the table to its boundary", How::Work);
+    let sessions = runner.warden.on_table(runner.reporter, table, what, |table| own_sessions(plan.number, table));
     match sessions {
         Ok(line) => runner.directory.note(&line)?,
         Err(failure) => return Ok(Err(failure)),
     }
     let recorded = samples.len() as u64;
-    let found = patiently(table, &runner.interrupt, None, "bringing the table to its boundary", |table| {
+    let found = runner.warden.on_table(runner.reporter, table, what, |table| {
         end_orphans(table, &told)?;
         look(table, source, plan, &told, recorded)
     });

@@ -283,6 +283,24 @@ impl Crew {
         shares
     }
 
+    /// Has every worker make sure that its connection is open. Gives whether one was opened anew.
+    ///
+    /// # Errors
+    /// The target gives no sign of life, or `watch` ended the waiting.
+    pub fn wake(&mut self, grace: Duration, watch: &mut dyn FnMut() -> Watch) -> Result<bool, Failure> {
+        type Woken = (Result<bool, Failure>, Option<u64>);
+        let job = |_: &Worker| -> Job<Woken> { Box::new(|session| (session.wake(), session.id())) };
+        let jobs = self.workers.iter().map(job).collect();
+        let woken = self.each(jobs, grace, &AtomicBool::new(false), watch);
+        let mut anew = false;
+        for (worker, woken) in self.workers.iter_mut().zip(woken) {
+            let (result, id) = woken.ok_or_else(|| Failure::fatal("a connection did not come back"))?;
+            anew |= result?;
+            worker.id = id;
+        }
+        Ok(anew)
+    }
+
     /// Ends whatever the workers are doing.
     pub fn cancel(&self) {
         for worker in &self.workers {

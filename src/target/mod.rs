@@ -18,6 +18,7 @@ pub mod sqlite_status;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
@@ -32,7 +33,7 @@ pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
 pub use sessions::ServerSessions;
 
 /// One database.
-pub trait Target {
+pub trait Target: Send {
     /// Facts about it, as recorded. Reads only.
     ///
     /// # Errors
@@ -60,6 +61,11 @@ pub trait Target {
     /// The trials are over: what was started for them alone ends.
     fn trials_done(&mut self) {}
 
+    /// What ends any call of this target, and of the tables it opened, from another thread.
+    fn reins(&self) -> Arc<dyn Reins> {
+        Arc::new(NoReins)
+    }
+
     /// Waits, before a curve, for what the curves before it left the server to do, at most `limit`, and no longer than
     /// `asked_to_end` says no. `None` where there was nothing to wait for.
     fn settle(&mut self, _limit: Duration, _asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
@@ -71,6 +77,32 @@ pub trait Target {
     /// # Errors
     /// Something could not be put back: the message says what and how to do it by hand.
     fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// The hold on a target from outside: whatever waits for the target, on whichever of its connections, is ended by one pull.
+pub trait Reins: Send + Sync {
+    /// Ends every call that waits for the target, and fails every further one until it is loosened.
+    fn pull(&self);
+
+    /// Lets the target be asked again. With `hurried`, what does not answer at once is not waited for.
+    fn loosen(&self, hurried: bool);
+
+    /// Whether the target gives a sign of life within `limit`, over a connection that nothing else uses. `None` where that cannot be asked.
+    fn answers(&self, limit: std::time::Duration) -> Option<bool>;
+}
+
+/// The hold on a target whose calls always come back.
+#[derive(Debug, Clone, Copy)]
+pub struct NoReins;
+
+impl Reins for NoReins {
+    fn pull(&self) {}
+
+    fn loosen(&self, _: bool) {}
+
+    fn answers(&self, _: std::time::Duration) -> Option<bool> {
+        None
+    }
 }
 
 /// What became of waiting for a server.
@@ -407,6 +439,14 @@ pub trait Table: Send {
         true
     }
 
+    /// Makes sure, outside the clock, that the connection is open over which everything but the rows goes, where it was idle.
+    ///
+    /// # Errors
+    /// The target gives no sign of life, or another run has taken the settings over meanwhile.
+    fn wake(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Makes a second, empty table beside it, under the settings that are in force for it, with no loading connection open. Closing
     /// it drops it and changes no setting.
     ///
@@ -447,6 +487,15 @@ pub trait Session: Send {
 
     /// The number by which the table knows it: the server's own, where there is one server.
     fn id(&self) -> Option<u64>;
+
+    /// Makes sure, outside the clock, that the connection is open, where it was idle: one that was cut meanwhile is opened anew, with
+    /// everything that was made ready in it. Gives whether it was.
+    ///
+    /// # Errors
+    /// The target gives no sign of life.
+    fn wake(&mut self) -> Result<bool, Failure> {
+        Ok(false)
+    }
 
     /// Starts a transaction of more than one statement.
     ///
@@ -535,6 +584,11 @@ pub struct Accepted {
 pub trait Canceller: Send {
     /// Ends it, within seconds, whatever the server does: in the end by closing the connection.
     fn cancel(&self);
+
+    /// What the target says the statement is doing, where that can be asked meanwhile.
+    fn doing(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Why a curve cannot go on, or a statement was refused.

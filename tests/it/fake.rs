@@ -7,10 +7,11 @@ use std::time::Duration;
 use rowcliff::error::exit;
 use rowcliff::plan::Sizes;
 use rowcliff::record::{Outcome, RunState};
+use rowcliff::run::Interrupt;
 use rowcliff::run::stop::StopRules;
 use rowcliff::target::FailureKind;
 
-use crate::support::fake::{Behaviour, FakeRun, failure};
+use crate::support::fake::{Behaviour, FakeClosing, FakeResult, FakeRun, failure};
 use crate::support::{record, samples};
 
 fn steady(micros: u64) -> Arc<Behaviour> {
@@ -345,4 +346,71 @@ fn a_minute_without_an_acknowledgement_is_said_and_left_for_status_until_there_i
     assert!(!told.exists());
     let notes: Vec<&String> = result.events.iter().filter(|event| event.contains("acknowledged nothing")).collect();
     assert_eq!(notes.len(), 1, "{:?}", result.events);
+}
+
+/// A run of 2,000 rows whose closing work takes so many seconds.
+fn closing(stop: StopRules, closing: FakeClosing) -> (FakeResult, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let interrupt = closing.interrupt.clone().unwrap_or_default();
+    let sizes = Sizes { rows: 2000, batch_rows: 1000, statement_rows: 100, commit_rows: 100 };
+    let fake = FakeRun { sizes, stop, closing: Arc::new(closing), interrupt, ..FakeRun::default() };
+    let result = fake.run(directory.path(), &["autoinc"], steady(1000));
+    (result, directory)
+}
+
+fn rules(max_duration: Option<f64>, stall_timeout: f64) -> StopRules {
+    StopRules { max_duration_seconds: max_duration, stall_timeout_seconds: stall_timeout, ..StopRules::default() }
+}
+
+#[test]
+fn a_limit_that_ends_the_closing_work_keeps_the_batches_and_stops_the_curve() {
+    let (result, directory) =
+        closing(rules(Some(30.0), 3600.0), FakeClosing { seconds: 900, answers: true, ..FakeClosing::default() });
+    let summary = result.summary.unwrap();
+    assert_eq!(summary.exit_code(), exit::STOPPED);
+    let curve = &summary.record.curves[0];
+    let Outcome::Stopped { rule, figures } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+    assert_eq!(rule, "--max-duration 30");
+    assert!(figures.contains("the closing work was ended"), "{figures}");
+    assert_eq!((curve.batches, samples(directory.path()).len()), (2, 2));
+    assert_eq!((&curve.verification, curve.closing_seconds), (&None, None));
+    assert!(curve.notes.iter().any(|note| note.starts_with("not verified")), "{:?}", curve.notes);
+    assert_eq!(result.seen.lock().unwrap().kept, [false], "its table is dropped");
+}
+
+#[test]
+fn a_server_that_is_silent_in_the_closing_work_fails_the_curve_and_keeps_the_table() {
+    for stop in [rules(Some(30.0), 3600.0), rules(None, 30.0)] {
+        let (result, _directory) =
+            closing(stop, FakeClosing { seconds: 900, answers: false, ..FakeClosing::default() });
+        let summary = result.summary.unwrap();
+        assert_eq!(summary.exit_code(), exit::FAILED);
+        let curve = &summary.record.curves[0];
+        let Outcome::Failed { message, .. } = &curve.outcome else { panic!("{:?}", curve.outcome) };
+        assert!(message.contains("server silent") && message.contains("closing work"), "{message}");
+        assert_eq!((curve.batches, curve.table.is_some()), (2, true));
+        assert_eq!(result.seen.lock().unwrap().kept, [true]);
+    }
+}
+
+#[test]
+fn long_work_on_a_server_that_answers_goes_on_and_is_told() {
+    let (result, _directory) =
+        closing(rules(None, 30.0), FakeClosing { seconds: 300, answers: true, ..FakeClosing::default() });
+    let summary = result.summary.unwrap();
+    assert_eq!(summary.exit_code(), exit::OK);
+    assert!(summary.record.curves[0].closing_seconds.unwrap() >= 300.0);
+    let told = result.events.iter().filter(|event| *event == "waiting for the closing work").count();
+    assert!((1..=6).contains(&told), "each time it has doubled: {:?}", result.events);
+}
+
+#[test]
+fn a_signal_ends_the_closing_work() {
+    let interrupt = Some(Interrupt::new());
+    let (result, _directory) =
+        closing(rules(None, 3600.0), FakeClosing { seconds: 900, answers: true, interrupt, ..FakeClosing::default() });
+    let summary = result.summary.unwrap();
+    assert_eq!(summary.exit_code(), exit::INTERRUPTED);
+    assert_eq!((&summary.record.curves[0].outcome, summary.record.curves[0].batches), (&Outcome::Interrupted, 2));
+    assert_eq!(result.seen.lock().unwrap().kept, [true]);
 }

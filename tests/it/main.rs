@@ -3,6 +3,7 @@
 // clippy.toml allows it inside #[test] functions only, and what they share is as much of a test.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod between;
 mod browser;
 mod care;
 mod cli;

@@ -92,7 +92,7 @@ fn not_back(connections: usize) -> Failure {
     Failure::fatal(format!("{connections} connections did not come back"))
 }
 
-/// Makes the statements of a probe ready on so many connections.
+/// Makes the statements of a probe ready on so many connections. `None` when `watch` ended it.
 ///
 /// # Errors
 /// What the target said.
@@ -100,9 +100,9 @@ pub fn prepare_all(
     crew: &Crew,
     connections: usize,
     table: &Arc<ProbeTable>,
-    kind: ProbeKind,
-    follow: bool,
-) -> Result<Vec<Operation>, Failure> {
+    (kind, follow): (ProbeKind, bool),
+    watch: &mut dyn FnMut() -> Watch,
+) -> Result<Option<Vec<Operation>>, Failure> {
     let job = |_| -> Job<Result<Operation, Failure>> {
         let table = Arc::clone(table);
         Box::new(move |session| {
@@ -110,20 +110,24 @@ pub fn prepare_all(
             Operation::prepare(session, &table, kind, follow)
         })
     };
-    let ready = all(crew, (0..connections).map(job).collect(), &AtomicBool::new(false), &mut || Watch::Wait)?;
-    Ok(ready.unwrap_or_default())
+    all(crew, (0..connections).map(job).collect(), &AtomicBool::new(false), watch)
 }
 
 /// Gives the statements up again.
 ///
 /// # Errors
 /// What the target said.
-pub fn end_all(crew: &Crew, operations: Vec<Operation>, table: &Arc<ProbeTable>) -> Result<(), Failure> {
+pub fn end_all(
+    crew: &Crew,
+    operations: Vec<Operation>,
+    table: &Arc<ProbeTable>,
+    watch: &mut dyn FnMut() -> Watch,
+) -> Result<(), Failure> {
     let job = |operation: Operation| -> Job<Result<(), Failure>> {
         let table = Arc::clone(table);
         Box::new(move |session| operation.end(session, &table))
     };
-    all(crew, operations.into_iter().map(job).collect(), &AtomicBool::new(false), &mut || Watch::Wait).map(|_| ())
+    all(crew, operations.into_iter().map(job).collect(), &AtomicBool::new(false), watch).map(|_| ())
 }
 
 /// Runs one iteration: all connections are released together and take operations from a shared counter. `watch` is given the

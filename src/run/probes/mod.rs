@@ -26,7 +26,8 @@ use undo::{INSERTED_ROWS_MOST, put_back, put_back_shared, remember, remove_inser
 use super::boundary::Boundary;
 use super::curve::Ready;
 use super::journal::Line;
-use super::loading::{Guard, reconnect};
+use super::loading::{Guard, reconnect, silent, wake};
+use super::warden::How;
 use super::{Event, Runner};
 use crate::error::Error;
 use crate::plan::{CurvePlan, ProbePlan};
@@ -131,9 +132,16 @@ pub fn run(
                         entry.probes_left_out.insert(kind.word().to_owned(), failure.to_string());
                         break;
                     }
-                    Err(Stop::Failed(_)) if runner.interrupt.is_asked() => return Ok(Some(Outcome::Interrupted)),
-                    Err(Stop::Failed(failure)) => return Ok(Some(super::curve::failed(&failure))),
+                    Err(Stop::Failed(failure)) => return Ok(Some(runner.warden.outcome(&failure))),
                     Err(Stop::Cancelled) => {
+                        if runner.warden.is_silent() {
+                            return Ok(Some(runner.warden.outcome(&silent(&runner.plan.stop))));
+                        }
+                        if guard.silent {
+                            let failure = silent(&runner.plan.stop);
+                            runner.warden.silent(failure.message.clone());
+                            return Ok(Some(super::curve::failed(&failure)));
+                        }
                         let Some(firing) = guard.firing.take() else { return Ok(Some(Outcome::Interrupted)) };
                         return Ok(Some(Outcome::Stopped { rule: firing.rule, figures: firing.figures }));
                     }
@@ -157,6 +165,17 @@ fn recorded(runner: &Runner<'_>, point: &Point<'_>, plan: &ProbePlan) -> Result<
     Ok(lines.lines.iter().filter(here).filter_map(|line| Task::of(line, plan)).collect())
 }
 
+/// Why probes end after a failure of work that was waited for: a limit that ended it is told as one that ends an iteration.
+fn stop_of(runner: &mut Runner<'_>, guard: &mut Guard<'_>, failure: Failure) -> Stop {
+    match runner.warden.take_rule() {
+        Some(firing) => {
+            guard.firing = Some(firing);
+            Stop::Cancelled
+        }
+        None => Stop::Failed(failure),
+    }
+}
+
 /// The iterations of one probe with one number of connections and one size.
 struct Group<'a> {
     kind: ProbeKind,
@@ -170,7 +189,7 @@ impl Group<'_> {
     fn run(
         &self,
         runner: &mut Runner<'_>,
-        entry: &CurveRecord,
+        entry: &mut CurveRecord,
         point: &mut Point<'_>,
         guard: &mut Guard<'_>,
         open: Vec<u32>,
@@ -196,12 +215,16 @@ impl Group<'_> {
                         "{failure}; the table is put back and the probe {} is done again ({again} of {MAX_ATTEMPTS_AGAIN})",
                         self.kind
                     )));
-                    self.recover(runner, point, guard, std::mem::take(&mut changed), iteration)?;
+                    self.recover(runner, point, guard, std::mem::take(&mut changed), (iteration, How::Work))?;
                 }
                 // The table is to be whole where a rule ends the curve; after a signal resume sees to it.
                 Err(Stop::Cancelled) if guard.firing.is_some() => {
                     guard.heeds_rules = false;
-                    self.recover(runner, point, guard, std::mem::take(&mut changed), iteration)?;
+                    guard.until = runner.warden.farewell();
+                    let changed = std::mem::take(&mut changed);
+                    if let Err(left) = self.recover(runner, point, guard, changed, (iteration, How::Closing)) {
+                        self.leave(runner, entry, left)?;
+                    }
                     return Err(Stop::Cancelled);
                 }
                 Err(other) => return Err(other),
@@ -227,6 +250,24 @@ impl Group<'_> {
         )
     }
 
+    /// Connections that were idle are open, or opened anew.
+    fn wake(&self, runner: &mut Runner<'_>, point: &mut Point<'_>, guard: &mut Guard<'_>) -> Result<(), Stop> {
+        wake(runner, point.plan, point.table, point.ready).map_err(|failure| stop_of(runner, guard, failure))
+    }
+
+    /// The table is left with what this probe changed: the rule has ended the curve, and nothing more is measured in it.
+    fn leave(&self, runner: &mut Runner<'_>, entry: &mut CurveRecord, left: Stop) -> Result<(), Stop> {
+        let why = match left {
+            Stop::Unsaved(error) => return Err(Stop::Unsaved(error)),
+            Stop::Failed(failure) => failure.to_string(),
+            Stop::Cancelled => "there was no time left".into(),
+        };
+        let note = format!("what the probe {} changed is not put back: {why}", self.kind);
+        runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+        entry.notes.push(note);
+        Ok(())
+    }
+
     /// New connections, and a table as it was.
     fn recover(
         &self,
@@ -234,15 +275,16 @@ impl Group<'_> {
         point: &mut Point<'_>,
         guard: &mut Guard<'_>,
         changed: bool,
-        iteration: u32,
+        (iteration, how): (u32, How),
     ) -> Result<(), Stop> {
         let first = point.boundary.table_rows;
-        reconnect(runner, point.plan, point.table, point.ready, first..first, point.boundary)?;
+        let back = (first..first, point.boundary, how);
+        reconnect(runner, point.plan, point.table, point.ready, back)?;
         if !changed {
             return Ok(());
         }
         if self.kind.inserts() {
-            remove_inserted(runner, point, first, self.ops.unwrap_or(INSERTED_ROWS_MOST))?;
+            remove_inserted(runner, point, (first, self.ops.unwrap_or(INSERTED_ROWS_MOST)), how)?;
         }
         if self.kind.updates() {
             let pools = self.pools(runner, point, iteration)?;
@@ -257,7 +299,7 @@ impl Group<'_> {
     fn iterations(
         &self,
         runner: &mut Runner<'_>,
-        entry: &CurveRecord,
+        entry: &mut CurveRecord,
         point: &mut Point<'_>,
         guard: &mut Guard<'_>,
         changed: &mut bool,
@@ -265,6 +307,7 @@ impl Group<'_> {
         together: usize,
     ) -> Result<(), Stop> {
         let Some(&first) = left.first() else { return Ok(()) };
+        self.wake(runner, point, guard)?;
         let pools = self.pools(runner, point, first)?;
         let (follow, unchecked) = (pools.follow, pools.unchecked);
         let looked_up = pools.look_up_reads || pools.look_up_changes;
@@ -285,7 +328,12 @@ impl Group<'_> {
         let mut shared = pools.shared(self.subject, point.boundary.table_rows, runner.plan.seed);
         let salt = shared.salt;
         let connections = self.connections as usize;
-        let mut operations = asking::prepare_all(&point.ready.crew, connections, self.subject, self.kind, follow)?;
+        let table = &mut *point.table;
+        let operations =
+            asking::prepare_all(&point.ready.crew, connections, self.subject, (self.kind, follow), &mut || {
+                guard.watch(table, Duration::ZERO, 0)
+            })?;
+        let Some(mut operations) = operations else { return Err(Stop::Cancelled) };
         let limits =
             Limits { ops: self.ops, time: self.plan.seconds.and_then(|limit| Duration::try_from_secs_f64(limit).ok()) };
         let mut begun = 0;
@@ -293,6 +341,8 @@ impl Group<'_> {
             let Some(&iteration) = left.first() else { break };
             shared.salt = salt.fork(u64::from(iteration));
             shared.inserted = AtomicU64::new(0);
+            // What was put back after the iteration before may have taken long.
+            self.wake(runner, point, guard)?;
             let now = Arc::new(shared);
             let table = &mut *point.table;
             let measured = asking::iterate(&point.ready.crew, &runner.clock, operations, &now, limits, &mut |done| {
@@ -309,7 +359,8 @@ impl Group<'_> {
             shared = Arc::try_unwrap(now).map_err(|_| Failure::fatal("a connection did not come back"))?;
             if self.kind.inserts() {
                 let inserted = shared.inserted.load(Ordering::Relaxed);
-                remove_inserted(runner, point, shared.table_rows, inserted)?;
+                let removed = remove_inserted(runner, point, (shared.table_rows, inserted), How::Work);
+                removed.map_err(|failure| stop_of(runner, guard, failure))?;
             }
             left.remove(0);
             // The pass that warms up is recorded nowhere.
@@ -342,7 +393,8 @@ impl Group<'_> {
             runner.directory.append_probe(&line)?;
             runner.reporter.report(&Event::Probe { line: &line });
         }
-        asking::end_all(&point.ready.crew, operations, self.subject)?;
+        let table = &mut *point.table;
+        asking::end_all(&point.ready.crew, operations, self.subject, &mut || guard.watch(table, Duration::ZERO, 0))?;
         if self.kind.updates() {
             put_back_shared(point, self.kind, &Arc::new(shared), begun, guard)?;
         }

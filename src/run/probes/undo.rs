@@ -12,7 +12,8 @@ use crate::probe::{Pools, ProbeKind, ProbeTable, Shared};
 use crate::record::store;
 use crate::run::journal::Line;
 use crate::run::loading::Guard;
-use crate::run::{Event, Runner, boundary, patience};
+use crate::run::warden::How;
+use crate::run::{Event, Runner, boundary};
 use crate::target::{Failure, FailureKind};
 
 /// Name of the file of ids in a run directory: eight bytes each, the lowest first, while a probe changes rows.
@@ -39,7 +40,8 @@ pub fn put_back_unfinished(
     // The pools are those of the table as it was; rows that were lost since are not made again.
     let result = (|| {
         if kind.inserts() {
-            return remove_inserted(runner, point, *table_rows, ops.unwrap_or(INSERTED_ROWS_MOST));
+            let rows = (*table_rows, ops.unwrap_or(INSERTED_ROWS_MOST));
+            return remove_inserted(runner, point, rows, How::Work);
         }
         if !kind.updates() || point.boundary.table_rows == 0 {
             return Ok(());
@@ -59,16 +61,19 @@ pub fn put_back_unfinished(
 
 /// Removes the rows that an inserting probe has added to a table of `first` rows.
 pub(super) fn remove_inserted(
-    runner: &Runner<'_>,
+    runner: &mut Runner<'_>,
     point: &mut Point<'_>,
-    first: u64,
-    most: u64,
+    (first, most): (u64, u64),
+    how: How,
 ) -> Result<(), Failure> {
     let (source, before) = (Arc::clone(&point.ready.source), point.boundary);
-    patience::patiently(point.table, &runner.interrupt, None, "removing the rows of a probe", move |table| {
-        boundary::take_back_growing(table, &source, before, first..first.saturating_add(most))
-    })
-    .map(|_| ())
+    let what = ("removing the rows of a probe", how);
+    runner
+        .warden
+        .on_table(runner.reporter, point.table, what, move |table| {
+            boundary::take_back_growing(table, &source, before, first..first.saturating_add(most))
+        })
+        .map(|_| ())
 }
 
 /// Looks up the ids that the pools need, over all connections.

@@ -1,12 +1,14 @@
 //! Opening connections: who, where, how protected, and never waiting for ever.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
 use super::errors::failure;
+use super::leash::Leash;
 use super::relay::Relay;
 use super::socket::SocketHandle;
 use super::variables;
@@ -52,6 +54,8 @@ pub struct Access {
     pub is_member: bool,
     /// Whether MariaDB's bulk command is to be sent.
     pub bulk: bool,
+    /// What its connections hang on.
+    pub leash: Leash,
 }
 
 impl Access {
@@ -67,6 +71,7 @@ impl Access {
             reads_only: false,
             is_member: false,
             bulk: false,
+            leash: Leash::default(),
         }
     }
 
@@ -106,7 +111,14 @@ impl Access {
             reads_only: false,
             is_member: false,
             bulk: false,
+            leash: Leash::default(),
         }
+    }
+
+    /// With connections that hang on `leash`.
+    #[must_use]
+    pub fn on(self, leash: &Leash) -> Self {
+        Self { leash: leash.clone(), ..self }
     }
 
     /// The same for each endpoint of a cluster; for one server itself.
@@ -115,7 +127,7 @@ impl Access {
         self.place.endpoints().into_iter().map(|place| Self { place, is_member, ..self.clone() }).collect()
     }
 
-    fn options(&self, tls: bool) -> Opts {
+    fn options(&self, tls: bool, limit: Duration) -> Opts {
         let place = &self.place;
         let builder = OptsBuilder::new()
             .user(Some(place.user.clone()))
@@ -125,9 +137,9 @@ impl Access {
             .prefer_socket(false)
             .tcp_nodelay(true)
             .tcp_keepalive_time_ms(Some(30_000))
-            .tcp_connect_timeout(Some(CONNECT_LIMIT))
-            .read_timeout(Some(CONNECT_LIMIT))
-            .write_timeout(Some(CONNECT_LIMIT))
+            .tcp_connect_timeout(Some(limit))
+            .read_timeout(Some(limit))
+            .write_timeout(Some(limit))
             .stmt_cache_size(0)
             .max_allowed_packet(None);
         let builder = match &place.socket {
@@ -151,46 +163,64 @@ impl Access {
     ///
     /// # Errors
     /// The server is not there, does not answer within 10 s, or does not let us in: with what helps.
-    pub fn connect(&self) -> Result<(Conn, SocketHandle), Failure> {
+    pub fn connect(&self) -> Result<(Conn, Arc<SocketHandle>), Failure> {
+        self.connect_within(CONNECT_LIMIT)
+    }
+
+    /// The same with another limit.
+    ///
+    /// # Errors
+    /// As [`Access::connect`].
+    pub fn connect_within(&self, limit: Duration) -> Result<(Conn, Arc<SocketHandle>), Failure> {
+        let limit = self.leash.limit(limit);
         let mut encrypted = match self.ssl_mode {
             SslMode::Disabled => false,
             SslMode::Preferred => self.place.socket.is_none(),
             SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => true,
         };
+        let access = self.clone();
         let mut conn = match encrypted && self.bulk && self.place.socket.is_none() {
-            true => self.connect_by_relay(),
-            false => Conn::new(self.options(encrypted)),
+            true => self.leash.open(move || access.connect_by_relay(limit))?,
+            false => self.leash.open(move || Conn::new(access.options(encrypted, limit)))?,
         };
         if self.ssl_mode == SslMode::Preferred && encrypted && conn.as_ref().is_err_and(is_without_tls) {
             // No TLS there, or an older one than this program speaks: as the stock clients, go on without.
             encrypted = false;
-            conn = Conn::new(self.options(false));
+            let access = self.clone();
+            conn = self.leash.open(move || Conn::new(access.options(false, limit)))?;
         }
-        let mut conn = conn.map_err(|error| self.explain(error, encrypted))?;
+        let mut conn = conn.map_err(|error| self.explain(error, encrypted, limit))?;
         if self.skip_binlog {
             leave_binlog_alone(&mut conn, &self.place.user)?;
         }
         let socket = SocketHandle::of(&conn).map_err(|error| Failure::fatal(format!("no descriptor left: {error}")))?;
+        let socket = Arc::new(socket);
+        self.leash.hold(&socket, self);
         socket.set_timeout(None);
         Ok((conn, socket))
     }
 
     /// Over TLS, with what MariaDB's bulk command needs.
-    fn connect_by_relay(&self) -> mysql::Result<Conn> {
+    fn connect_by_relay(&self, limit: Duration) -> mysql::Result<Conn> {
         let ServerPlace { host, port, .. } = &self.place;
-        let relay = Relay::start(host, *port, CONNECT_LIMIT).map_err(|error| {
+        let relay = Relay::start(host, *port, limit).map_err(|error| {
             let at = Some((self.place.name(), error.to_string(), error.kind()));
             mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(at))
         })?;
         let options =
-            OptsBuilder::from_opts(self.options(true)).ip_or_hostname(Some("127.0.0.1")).tcp_port(relay.port());
+            OptsBuilder::from_opts(self.options(true, limit)).ip_or_hostname(Some("127.0.0.1")).tcp_port(relay.port());
         let conn = Conn::new(options)?;
         relay.hand_over(&conn)?;
         Ok(conn)
     }
 
+    /// Whether a server answers here within `limit`. A log-in that it refuses is an answer.
+    pub fn answers(&self, limit: Duration) -> bool {
+        !matches!(self.connect_within(limit), Err(failure) if failure.kind == FailureKind::Lost || failure.code.is_none())
+    }
+
     /// What a failed log-in means, with the next step.
-    fn explain(&self, error: mysql::Error, encrypted: bool) -> Failure {
+    fn explain(&self, error: mysql::Error, encrypted: bool, limit: Duration) -> Failure {
         let place = self.place.url();
         let tls = format!("--ssl-mode {}", self.ssl_mode.word());
         if let Some(cause) = tls_cause(&error) {
@@ -223,7 +253,7 @@ impl Access {
                 code: None,
                 message: format!(
                     "{place} took the connection and did not answer within {} s; is it stopped or overloaded?",
-                    CONNECT_LIMIT.as_secs()
+                    limit.as_secs()
                 ),
             },
             other => {

@@ -1,7 +1,7 @@
 //! The control connection of a target: everything but the loading goes over it, and nothing on it waits for long.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::{FromRow, Queryable};
@@ -21,6 +21,10 @@ const BRIEF: Duration = Duration::from_secs(2);
 const SILENCE: Duration = Duration::from_secs(3);
 /// Limit of DDL and of settings, which may have to wait for a busy disk.
 const PATIENT: Duration = Duration::from_secs(60);
+/// How long a connection may be unused before it is asked for a sign of life: what stands between may cut one that is idle.
+pub const IDLE: Duration = Duration::from_millis(500);
+/// How long it may take to give it.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// The server's own limit for the metadata lock of DDL, in seconds: an idle session that read the table must not
 /// hold us for the default of a day or a year.
 pub const LOCK_WAIT_SECONDS: u32 = 10;
@@ -44,6 +48,19 @@ impl Flavour {
     }
 }
 
+/// What is done on a connection that takes the place of a lost one, whose number it is given, before anything else is.
+#[derive(Clone)]
+pub struct Reopened(pub Arc<First>);
+
+/// What is done first, given the number of the connection before.
+type First = dyn Fn(&mut Control, u32) -> Result<(), Failure> + Send + Sync;
+
+impl std::fmt::Debug for Reopened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reopened")
+    }
+}
+
 /// The control connection.
 #[derive(Debug)]
 pub struct Control {
@@ -52,12 +69,18 @@ pub struct Control {
     /// Where else it may go when its server is gone: the other endpoints of a cluster.
     elsewhere: Vec<Access>,
     conn: Conn,
-    socket: SocketHandle,
+    socket: Arc<SocketHandle>,
+    /// When it was used last.
+    used: Instant,
     /// Set when it was lost: it is opened again before the next use.
     broken: bool,
     /// Since when the server has not answered, if it was lost by that. A connection that was closed is opened again at
     /// once: the server is there, and what was changed on it is to be put back.
     silent: Option<Instant>,
+    /// What a new connection does first.
+    reopened: Option<Reopened>,
+    /// Why nothing is asked here any more.
+    given_up: Option<Failure>,
     /// Which family.
     pub flavour: Flavour,
     /// Version as the server prints it.
@@ -66,6 +89,19 @@ pub struct Control {
 
 /// The control connection as it is shared between target, table and cancellers.
 pub type SharedControl = Arc<Mutex<Control>>;
+
+/// Locks the control connection unless another thread goes on using it: for whoever is in a hurry.
+pub fn lock_soon(control: &SharedControl) -> Option<MutexGuard<'_, Control>> {
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        match control.try_lock() {
+            Ok(control) => return Some(control),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    None
+}
 
 /// Locks the control connection, whatever became of the thread that held it last.
 pub fn lock(control: &SharedControl) -> MutexGuard<'_, Control> {
@@ -80,7 +116,9 @@ impl Control {
     pub fn open(access: Access) -> Result<Self, Failure> {
         let (access, elsewhere, conn, socket) = open_first(access.endpoints())?;
         let (broken, silent, flavour, version) = (false, None, Flavour::MySql, String::new());
-        let mut control = Self { access, elsewhere, conn, socket, broken, silent, flavour, version };
+        let (used, reopened, given_up) = (Instant::now(), None, None);
+        let mut control =
+            Self { access, elsewhere, conn, socket, used, broken, silent, reopened, given_up, flavour, version };
         control.version = control.first::<String>("SELECT VERSION()")?.unwrap_or_default();
         let comment = control.first::<String>("SELECT @@version_comment")?.unwrap_or_default();
         let all = format!("{} {comment}", control.version).to_ascii_lowercase();
@@ -112,8 +150,16 @@ impl Control {
     }
 
     fn call<T>(&mut self, limit: Duration, call: impl FnOnce(&mut Conn) -> mysql::Result<T>) -> Result<T, Failure> {
+        self.access.leash.allow()?;
+        if let Some(why) = &self.given_up {
+            return Err(why.clone());
+        }
+        if !self.broken && self.used.elapsed() > IDLE {
+            self.look(limit.min(SIGN_OF_LIFE));
+        }
         if self.broken {
-            if self.silent.is_some_and(|since| since.elapsed() < SILENCE) {
+            let hurried = self.access.leash.is_hurried();
+            if self.silent.is_some_and(|since| hurried || since.elapsed() < SILENCE) {
                 return Err(Failure {
                     kind: FailureKind::Lost,
                     code: None,
@@ -122,27 +168,57 @@ impl Control {
             }
             self.reopen().inspect_err(|_| self.silent = Some(Instant::now()))?;
         }
+        let limit = self.access.leash.limit(limit);
         self.socket.set_timeout(Some(limit));
         let asked = Instant::now();
         let result = call(&mut self.conn).map_err(failure);
+        self.used = Instant::now();
         match result {
             Err(failure) if failure.kind == FailureKind::Lost => {
                 // A driver that lost its place in the conversation cannot go on, even if the server can.
                 self.broken = true;
                 self.silent = (asked.elapsed() >= limit.mul_f64(0.9)).then(Instant::now);
                 self.socket.shutdown();
+                // Freed by whoever holds the leash: the server is not to blame.
+                self.access.leash.allow()?;
                 Err(failure)
             }
             other => other,
         }
     }
 
+    /// Asks a connection that was idle for a sign of life: one that was cut meanwhile is opened again without anybody noticing.
+    fn look(&mut self, limit: Duration) {
+        let limit = self.access.leash.limit(limit);
+        self.socket.set_timeout(Some(limit));
+        let asked = Instant::now();
+        if self.conn.ping().is_err() {
+            self.broken = true;
+            self.silent = (asked.elapsed() >= limit.mul_f64(0.9)).then(Instant::now);
+            self.socket.shutdown();
+        }
+        self.used = Instant::now();
+    }
+
+    /// Has a connection that takes its place do something before anything else.
+    pub fn when_reopened(&mut self, reopened: Reopened) {
+        self.reopened = Some(reopened);
+    }
+
     /// Opens it again, of a cluster at the first endpoint that answers.
     fn reopen(&mut self) -> Result<(), Failure> {
+        let before = self.id();
         let all = std::iter::once(&self.access).chain(&self.elsewhere).cloned().collect();
         let (access, elsewhere, conn, socket) = open_first(all)?;
         (self.access, self.elsewhere, self.conn, self.socket) = (access, elsewhere, conn, socket);
-        (self.broken, self.silent) = (false, None);
+        (self.broken, self.silent, self.used) = (false, None, Instant::now());
+        if let Some(Reopened(first)) = self.reopened.clone() {
+            first(self, before).inspect_err(|why| {
+                if why.kind == FailureKind::Fatal {
+                    self.given_up = Some(why.clone());
+                }
+            })?;
+        }
         Ok(())
     }
 
@@ -269,6 +345,25 @@ impl Control {
         let _ = self.call(BRIEF, |conn| conn.query_drop(format!("KILL QUERY {id}")));
     }
 
+    /// What a session is doing, in the server's own words.
+    pub fn state_of(&mut self, id: u64) -> Option<String> {
+        if self.broken {
+            // Nobody who only wants to know waits for a log-in.
+            return None;
+        }
+        let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID = {id}");
+        let state: Option<String> = self.call(BRIEF, |conn| conn.query_first(&sql)).ok()?;
+        state.filter(|state| !state.is_empty())
+    }
+
+    /// Makes sure that it is open, where it was idle.
+    ///
+    /// # Errors
+    /// The server gives no sign of life, or what has to be done on a new connection fails.
+    pub fn wake(&mut self) -> Result<(), Failure> {
+        self.call(SIGN_OF_LIFE, Conn::ping)
+    }
+
     /// Whether the server answers a ping.
     pub fn ping(&mut self) -> bool {
         self.call(USUAL, Conn::ping).is_ok()
@@ -351,7 +446,7 @@ pub fn word(row: &BTreeMap<String, Option<String>>, name: &str) -> String {
 }
 
 /// Opens a connection at the first of these that answers. Gives it with the others.
-fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, SocketHandle), Failure> {
+fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, Arc<SocketHandle>), Failure> {
     let mut refused = None;
     for at in 0..list.len() {
         match open_connection(&list[at]) {
@@ -365,7 +460,7 @@ fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, Socke
     Err(refused.unwrap_or_else(|| Failure::fatal("no endpoint is named")))
 }
 
-fn open_connection(access: &Access) -> Result<(Conn, SocketHandle), Failure> {
+fn open_connection(access: &Access) -> Result<(Conn, Arc<SocketHandle>), Failure> {
     let (mut conn, socket) = access.connect()?;
     socket.set_timeout(Some(USUAL));
     if access.reads_only {

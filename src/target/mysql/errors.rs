@@ -1,5 +1,7 @@
 //! What a server's error means for a load, and what helps.
 
+use std::io::ErrorKind;
+
 use super::account;
 use crate::target::{Failure, FailureKind};
 
@@ -135,11 +137,19 @@ pub fn failure(error: mysql::Error) -> Failure {
             }
             Failure { kind, code: Some(i64::from(server.code)), message }
         }
+        mysql::Error::IoError(error) if is_late(&error) => late(),
         mysql::Error::IoError(error) => lost(&error.to_string()),
         mysql::Error::CodecError(error) if error.to_string().contains("max_allowed_packet") => Failure::fatal(
             "a statement or a row is larger than max_allowed_packet of this server: raise it there, or give fewer rows with \
              --statement-rows",
         ),
+        mysql::Error::CodecError(error)
+            if std::error::Error::source(&error)
+                .and_then(|cause| cause.downcast_ref::<std::io::Error>())
+                .is_some_and(is_late) =>
+        {
+            late()
+        }
         mysql::Error::CodecError(error) => lost(&error.to_string()),
         mysql::Error::DriverError(error) => {
             let message = error.to_string();
@@ -153,12 +163,17 @@ pub fn failure(error: mysql::Error) -> Failure {
     }
 }
 
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+fn late() -> Failure {
+    let message = "the server did not answer in time; is it stopped or overloaded?".into();
+    Failure { kind: FailureKind::Lost, code: None, message }
+}
+
 fn lost(cause: &str) -> Failure {
-    Failure {
-        kind: FailureKind::Lost,
-        code: None,
-        message: format!("the connection to the server was lost: {cause}; see the server's error log"),
-    }
+    Failure { kind: FailureKind::Lost, code: None, message: format!("the connection to the server was lost: {cause}") }
 }
 
 #[cfg(test)]

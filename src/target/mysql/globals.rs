@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::connect::Access;
-use super::control::{Control, SharedControl, escape, lock};
+use super::control::{Control, Reopened, SharedControl, escape, lock};
 use super::privileges;
 use crate::plan::flush::is_variable_name;
 use crate::record::store::{is_being_written, replace_file};
@@ -249,10 +249,39 @@ fn get_lock(control: &mut Control, identity: &str) -> Result<bool, Failure> {
     let got: Option<i64> = control.first(&format!("SELECT GET_LOCK('{LOCK_NAME}', 0)"))?;
     if got == Some(1) {
         held().insert(identity.to_owned(), control.id());
+        let identity = identity.to_owned();
+        // The lock goes with its connection: whatever takes the place of that one has to have it before anything else.
+        control.when_reopened(Reopened(Arc::new(move |control, before| lock_again(control, &identity, before))));
         return Ok(true);
     }
     let holder: Option<u32> = control.first(&format!("SELECT IS_USED_LOCK('{LOCK_NAME}')"))?;
     Ok(holder.is_some() && held().get(identity).copied() == holder)
+}
+
+/// Takes the lock on the connection that takes the place of `before`.
+fn lock_again(control: &mut Control, identity: &str, before: u32) -> Result<(), Failure> {
+    let get = |control: &mut Control, seconds: u32| -> Result<bool, Failure> {
+        Ok(control.first::<i64>(&format!("SELECT GET_LOCK('{LOCK_NAME}', {seconds})"))? == Some(1))
+    };
+    let mut got = get(control, 0)?;
+    if !got && control.first::<u32>(&format!("SELECT IS_USED_LOCK('{LOCK_NAME}')"))? == Some(before) {
+        // Ours, of a connection whose end the server has not noticed yet.
+        let _ = control.execute(&format!("KILL {before}"));
+        got = get(control, 2)?;
+    }
+    if got {
+        held().insert(identity.to_owned(), control.id());
+        return Ok(());
+    }
+    let holder_id: Option<u32> = control.first(&format!("SELECT IS_USED_LOCK('{LOCK_NAME}')"))?;
+    if holder_id.is_some() && held().get(identity).copied() == holder_id {
+        return Ok(());
+    }
+    Err(Failure::fatal(format!(
+        "the connection that held the lock {LOCK_NAME:?} was cut, and another rowcliff run has it now{}: that one may change the \
+         settings that this one measures under, so this one ends; what it changed stays saved for `rowcliff restore`",
+        holder(control)
+    )))
 }
 
 /// Who holds the lock, as far as this user may see it.

@@ -8,6 +8,7 @@ pub mod control;
 pub mod errors;
 pub mod execute;
 pub mod globals;
+pub mod leash;
 pub mod limits;
 pub mod offer;
 pub mod orphans;
@@ -42,7 +43,7 @@ use table::{Closing, MysqlTable, Work};
 use variables::Named;
 
 use super::engines::Engine;
-use super::{Failure, FailureKind, Purpose, Settled, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{Failure, FailureKind, Purpose, Reins, Settled, Table, TableFacts, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
@@ -253,6 +254,10 @@ impl Target for MysqlTarget {
         }
     }
 
+    fn reins(&self) -> Arc<dyn Reins> {
+        Arc::new(self.access.leash.clone())
+    }
+
     fn settle(&mut self, limit: Duration, asked_to_end: &dyn Fn() -> bool) -> Option<Settled> {
         if limit.is_zero() || self.loaded.is_empty() {
             return None;
@@ -353,7 +358,8 @@ impl MysqlTable {
     pub(crate) fn look_at_session(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
         let access = lock(&self.control).access().clone().loading_by(self.method);
         let look = || {
-            let (mut conn, _) = access.connect()?;
+            // The socket is held as long: it is what a pull of the leash closes.
+            let (mut conn, _socket) = access.connect()?;
             connect::speak(&mut conn)?;
             let left = variables::prepare_loading(&mut conn, &self.named)?;
             account::prepared_statements_fit(&mut lock(&self.control), order.curve)?;

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
 
-use super::connect::wait_for_members;
-use super::control::{SharedControl, lock, named};
+use super::connect::{Access, speak, wait_for_members};
+use super::control::{IDLE, SIGN_OF_LIFE, SharedControl, lock_soon, named};
 use super::errors::failure;
 use super::execute::{self, Coding};
 use super::socket::SocketHandle;
 use super::table::from_mysql;
+use super::variables::{Named, prepare_loading};
 use super::wire::Wire;
 use crate::load::Body;
 use crate::rows::Value;
@@ -26,22 +28,32 @@ const PORTION_BYTES: usize = 64 << 10;
 
 /// A statement that is asked many times.
 struct Ready {
+    sql: String,
     statement: Statement,
     /// How the values of its rows are coded, as the server said last.
     columns: Vec<Coding>,
 }
 
+/// Which session of the server a loading connection is at present, for whoever has to end its statement.
+type Seat = Arc<Mutex<(u64, Arc<SocketHandle>)>>;
+
 /// One loading connection.
 pub struct MysqlSession {
+    /// How to open it anew.
+    access: Access,
+    /// The variables that the cell names, which are left as the server has them.
+    named: Named,
     conn: Conn,
     id: u64,
-    socket: Arc<SocketHandle>,
+    seat: Seat,
+    /// When the server answered last.
+    used: Instant,
     /// The shorter way of text statements, over a plain Unix socket.
     wire: Option<Wire>,
     packet_bytes: usize,
     control: SharedControl,
     /// Prepared statements, by the address of their text: each text is made once for a curve.
-    prepared: HashMap<usize, Statement>,
+    prepared: HashMap<usize, (Arc<str>, Statement)>,
     /// Those that are asked, by their number.
     ready: Vec<Ready>,
     /// A request on its way.
@@ -53,41 +65,65 @@ pub struct MysqlSession {
 }
 
 impl MysqlSession {
-    /// Takes a connection that [`super::variables::prepare_loading`] has prepared.
-    /// `packet_bytes`: what the server takes in one packet.
-    pub fn new(mut conn: Conn, socket: SocketHandle, packet_bytes: u64, control: SharedControl) -> Self {
+    /// Opens it. `named`: the variables that the cell names; `packet_bytes`: what the server takes in one packet.
+    ///
+    /// # Errors
+    /// See [`Access::connect`].
+    pub fn open(access: Access, named: &Named, packet_bytes: u64, control: SharedControl) -> Result<Self, Failure> {
+        let (mut conn, socket) = access.connect()?;
+        speak(&mut conn)?;
+        prepare_loading(&mut conn, named)?;
         let infile = Arc::new(Mutex::new(Vec::new()));
         let progress: Arc<Mutex<Option<Progress>>> = Arc::new(Mutex::new(None));
-        let (source, listener) = (Arc::clone(&infile), Arc::clone(&progress));
-        conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, writer| {
-            let bytes = std::mem::take(&mut *source.lock().unwrap_or_else(PoisonError::into_inner));
-            let mut gone = 0;
-            for portion in bytes.chunks(PORTION_BYTES) {
-                writer.write_all(portion)?;
-                gone += portion.len() as u64;
-                if let Some(tell) = &mut *listener.lock().unwrap_or_else(PoisonError::into_inner) {
-                    tell(gone);
-                }
-            }
-            Ok(())
-        })));
+        feed_infile(&mut conn, &infile, &progress);
         let id = u64::from(conn.connection_id());
-        let socket = Arc::new(socket);
-        let wire = socket.is_unix().then(|| Wire::new(Arc::clone(&socket)));
-        let packet_bytes = usize::try_from(packet_bytes).unwrap_or(usize::MAX);
-        Self {
+        Ok(Self {
+            access,
+            named: named.clone(),
             conn,
             id,
-            socket,
-            wire,
-            packet_bytes,
+            wire: wire_over(&socket),
+            seat: Arc::new(Mutex::new((id, socket))),
+            used: Instant::now(),
+            packet_bytes: usize::try_from(packet_bytes).unwrap_or(usize::MAX),
             control,
             prepared: HashMap::new(),
             ready: Vec::new(),
             request: Vec::new(),
             infile,
             progress,
+        })
+    }
+
+    /// Whether the server answers over this connection.
+    fn gives_sign_of_life(&mut self) -> bool {
+        let socket = Arc::clone(&self.seat.lock().unwrap_or_else(PoisonError::into_inner).1);
+        socket.set_timeout(Some(self.access.leash.limit(SIGN_OF_LIFE)));
+        let answered = self.conn.ping().is_ok();
+        socket.set_timeout(None);
+        answered
+    }
+
+    /// Takes a new connection in the place of one that is gone, with everything that was made ready in that one.
+    fn renew(&mut self) -> Result<(), Failure> {
+        let (mut conn, socket) = self.access.connect_within(SIGN_OF_LIFE)?;
+        socket.set_timeout(Some(self.access.leash.limit(SIGN_OF_LIFE)));
+        speak(&mut conn)?;
+        prepare_loading(&mut conn, &self.named)?;
+        feed_infile(&mut conn, &self.infile, &self.progress);
+        for (sql, statement) in self.prepared.values_mut() {
+            *statement = conn.prep(&**sql).map_err(failure)?;
         }
+        for ready in &mut self.ready {
+            ready.statement = conn.prep(&ready.sql).map_err(failure)?;
+            ready.columns = ready.statement.columns().iter().map(Coding::of).collect();
+        }
+        socket.set_timeout(None);
+        self.id = u64::from(conn.connection_id());
+        self.wire = wire_over(&socket);
+        *self.seat.lock().unwrap_or_else(PoisonError::into_inner) = (self.id, socket);
+        self.conn = conn;
+        Ok(())
     }
 
     /// Waits once for what the other members of its cluster have committed, and leaves the session as it was.
@@ -103,16 +139,16 @@ impl MysqlSession {
 
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
         let address = Arc::as_ptr(sql).cast::<u8>() as usize;
-        if let Some(statement) = self.prepared.get(&address) {
+        if let Some((_, statement)) = self.prepared.get(&address) {
             return Ok(statement.clone());
         }
         if self.prepared.len() >= KEPT_STATEMENTS {
-            for (_, statement) in self.prepared.drain() {
+            for (_, (_, statement)) in self.prepared.drain() {
                 self.conn.close(statement).map_err(failure)?;
             }
         }
         let statement = self.conn.prep(&**sql).map_err(failure)?;
-        self.prepared.insert(address, statement.clone());
+        self.prepared.insert(address, (Arc::clone(sql), statement.clone()));
         Ok(statement)
     }
 
@@ -140,6 +176,7 @@ impl MysqlSession {
     /// A Warning or an Error fails the batch, so what reading it costs is in no result. A Note is read for each statement
     /// that bears one: one short round trip.
     fn accepted(&mut self, rows: u64, warnings: u16) -> Result<Accepted, Failure> {
+        self.used = Instant::now();
         if warnings == 0 {
             return Ok(Accepted { rows, note: None });
         }
@@ -165,6 +202,28 @@ impl MysqlSession {
         }
         Ok(Accepted { rows, note })
     }
+}
+
+/// Has a connection send what is laid down for it when the server asks for a file.
+fn feed_infile(conn: &mut Conn, infile: &Arc<Mutex<Vec<u8>>>, progress: &Arc<Mutex<Option<Progress>>>) {
+    let (source, listener) = (Arc::clone(infile), Arc::clone(progress));
+    conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_name, writer| {
+        let bytes = std::mem::take(&mut *source.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut gone = 0;
+        for portion in bytes.chunks(PORTION_BYTES) {
+            writer.write_all(portion)?;
+            gone += portion.len() as u64;
+            if let Some(tell) = &mut *listener.lock().unwrap_or_else(PoisonError::into_inner) {
+                tell(gone);
+            }
+        }
+        Ok(())
+    })));
+}
+
+/// The shorter way, where there is one.
+fn wire_over(socket: &Arc<SocketHandle>) -> Option<Wire> {
+    socket.is_unix().then(|| Wire::new(Arc::clone(socket)))
 }
 
 /// All rows of an answer.
@@ -196,11 +255,23 @@ fn not_asked_for() -> Failure {
 
 impl Session for MysqlSession {
     fn canceller(&self) -> Box<dyn Canceller> {
-        Box::new(MysqlCanceller { id: self.id, socket: Arc::clone(&self.socket), control: Arc::clone(&self.control) })
+        Box::new(MysqlCanceller { seat: Arc::clone(&self.seat), control: Arc::clone(&self.control) })
     }
 
     fn id(&self) -> Option<u64> {
         Some(self.id)
+    }
+
+    fn wake(&mut self) -> Result<bool, Failure> {
+        if self.used.elapsed() <= IDLE {
+            return Ok(false);
+        }
+        let is_there = self.gives_sign_of_life();
+        if !is_there {
+            self.renew()?;
+        }
+        self.used = Instant::now();
+        Ok(!is_there)
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
@@ -245,11 +316,12 @@ impl Session for MysqlSession {
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
         let statement = self.conn.prep(sql).map_err(failure)?;
         let columns = statement.columns().iter().map(Coding::of).collect();
-        self.ready.push(Ready { statement, columns });
+        self.ready.push(Ready { sql: sql.to_owned(), statement, columns });
         Ok(self.ready.len() - 1)
     }
 
     fn ask(&mut self, statement: usize, values: &[Value], rows: &mut Rows) -> Result<u64, Failure> {
+        self.used = Instant::now();
         let ready = self.ready.get_mut(statement).ok_or_else(|| Failure::fatal("no statement of this number"))?;
         if let Some(wire) = &mut self.wire {
             execute::request(ready.statement.id(), values, &mut self.request);
@@ -287,22 +359,17 @@ impl Session for MysqlSession {
 }
 
 /// KILL QUERY on the control connection, then the socket is closed: a server that is stopped answers neither.
-pub struct MysqlCanceller {
-    id: u64,
-    socket: Arc<SocketHandle>,
+struct MysqlCanceller {
+    seat: Seat,
     control: SharedControl,
-}
-
-impl MysqlCanceller {
-    /// Ends session `id` behind `socket`.
-    pub fn new(id: u64, socket: Arc<SocketHandle>, control: SharedControl) -> Self {
-        Self { id, socket, control }
-    }
 }
 
 impl Canceller for MysqlCanceller {
     fn cancel(&self) {
-        lock(&self.control).kill(self.id);
-        self.socket.shutdown();
+        let (id, socket) = self.seat.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(mut control) = lock_soon(&self.control) {
+            control.kill(id);
+        }
+        socket.shutdown();
     }
 }

@@ -1,18 +1,19 @@
 //! The table of one curve on a server of the MySQL family.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
-use super::connect::{prepare_session, speak, wait_for_members};
-use super::control::{LOCK_WAIT_SECONDS, SharedControl, lock, quote_identifier};
+use super::connect::{prepare_session, wait_for_members};
+use super::control::{IDLE, LOCK_WAIT_SECONDS, SIGN_OF_LIFE, SharedControl, lock, lock_soon, quote_identifier};
 use super::errors::failure;
 use super::globals::{Globals, SharedGlobals, lock_globals};
 use super::place::AskTablespaces;
 use super::session::MysqlSession;
 use super::socket::SocketHandle;
-use super::variables::{Named, prepare_loading};
+use super::variables::Named;
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
 use crate::load::Method;
 use crate::plan::ServerPlace;
@@ -65,6 +66,8 @@ pub(super) struct Work {
     current: Current,
     /// Whether its server, a member of a cluster, may lack what was committed at another one.
     behind: bool,
+    /// When it was used last.
+    used: Instant,
 }
 
 /// Which session the work connection is and on which server, while it is open.
@@ -72,7 +75,7 @@ type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>, ServerPlace)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
-        Self { open: None, current: Arc::new(Mutex::new(None)), behind: false }
+        Self { open: None, current: Arc::new(Mutex::new(None)), behind: false, used: Instant::now() }
     }
 
     /// Rows may have been committed at other members of its cluster since it was used last.
@@ -90,9 +93,9 @@ impl Work {
             let access = lock(control).access().clone();
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
+            self.used = Instant::now();
             let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
             self.behind = access.is_member;
-            let socket = Arc::new(socket);
             *self.current.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((u64::from(conn.connection_id()), Arc::clone(&socket), access.place));
             self.open = Some((conn, socket));
@@ -113,6 +116,7 @@ impl Work {
         control: &SharedControl,
         call: impl FnOnce(&mut Conn) -> mysql::Result<T>,
     ) -> Result<T, Failure> {
+        self.look();
         self.conn(control)?;
         let behind = std::mem::take(&mut self.behind);
         let conn = self.conn(control)?;
@@ -120,10 +124,27 @@ impl Work {
         let is_there = there.is_ok();
         let result = there.and_then(|()| call(conn).map_err(failure));
         self.behind = !is_there;
+        self.used = Instant::now();
         if result.as_ref().is_err_and(|failure| failure.kind == crate::target::FailureKind::Lost) {
             self.close();
+            // Freed by whoever holds the leash: the server is not to blame.
+            lock(control).access().leash.allow()?;
         }
         result
+    }
+
+    /// Closes it where it was idle and gives no sign of life: the next use opens it again.
+    fn look(&mut self) {
+        let Some((conn, socket)) = &mut self.open else { return };
+        if self.used.elapsed() <= IDLE {
+            return;
+        }
+        socket.set_timeout(Some(SIGN_OF_LIFE));
+        let is_there = conn.ping().is_ok();
+        socket.set_timeout(None);
+        if !is_there {
+            self.close();
+        }
     }
 }
 
@@ -137,13 +158,19 @@ impl Canceller for WorkCanceller {
     fn cancel(&self) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some((id, socket, place)) = current else { return };
-        let mut control = lock(&self.control);
-        // A control connection that has moved to another endpoint would end somebody else's statement there.
-        if control.access().place == place {
+        if let Some(mut control) = lock_soon(&self.control)
+            // A control connection that has moved to another endpoint would end somebody else's statement there.
+            && control.access().place == place
+        {
             control.kill(id);
         }
-        drop(control);
         socket.shutdown();
+    }
+
+    fn doing(&self) -> Option<String> {
+        let (id, _, place) = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let mut control = lock_soon(&self.control)?;
+        if control.access().place == place { control.state_of(id) } else { None }
     }
 }
 
@@ -155,10 +182,8 @@ impl Table for MysqlTable {
     fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
         self.work.close();
         let access = lock(&self.control).access().clone().loading_by(self.method);
-        let (mut conn, socket) = access.connect()?;
-        speak(&mut conn)?;
-        prepare_loading(&mut conn, &self.named)?;
-        Ok(Box::new(MysqlSession::new(conn, socket, self.facts.limits.statement_bytes, Arc::clone(&self.control))))
+        let packet_bytes = self.facts.limits.statement_bytes;
+        Ok(Box::new(MysqlSession::open(access, &self.named, packet_bytes, Arc::clone(&self.control))?))
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
@@ -296,6 +321,10 @@ impl Table for MysqlTable {
         }
         let data = self.facts.data_directory.as_deref();
         place::size(&mut lock(&self.control), data, &self.name, &mut self.ask_tablespaces)
+    }
+
+    fn wake(&mut self) -> Result<(), Failure> {
+        lock(&self.control).wake()
     }
 
     fn is_alive(&mut self) -> bool {

@@ -26,10 +26,11 @@ use table::ScratchTable;
 
 use super::mysql::control::lock;
 use super::mysql::globals::Globals;
+use super::mysql::leash::Leash;
 use super::mysql::table::Closing;
 use super::mysql::variables::{self, Named};
 use super::mysql::{self, Flavour, SharedControl, settings};
-use super::{Failure, Purpose, Table, TableOrder, Target, Verdict};
+use super::{Failure, Purpose, Reins, Table, TableOrder, Target, Verdict};
 use crate::error::Error;
 use crate::plan::{CurvePlan, Plan, ScratchPlan};
 use crate::record::run::TargetRecord;
@@ -45,6 +46,7 @@ pub struct ScratchTarget {
     keep: bool,
     run_directory: PathBuf,
     asked_to_end: AskedToEnd,
+    leash: Leash,
     /// The curves of this target.
     curves: Vec<CurvePlan>,
     binary: Option<Binary>,
@@ -65,6 +67,9 @@ impl ScratchTarget {
         run_directory: &Path,
         asked_to_end: AskedToEnd,
     ) -> Self {
+        let leash = Leash::default();
+        let ours = leash.clone();
+        let asked_to_end: AskedToEnd = Arc::new(move || asked_to_end() || ours.is_pulled());
         let curves = plan.curves.iter().filter(|curve| curve.cell.target == index && curve.unable.is_none());
         Self {
             label: plan.targets[index].label.clone(),
@@ -73,6 +78,7 @@ impl ScratchTarget {
             keep: plan.keep,
             run_directory: run_directory.to_owned(),
             asked_to_end,
+            leash,
             curves: curves.cloned().collect(),
             binary: None,
             trials: Vec::new(),
@@ -117,7 +123,7 @@ impl ScratchTarget {
         let logs = self.logs();
         let base = self.plan.directory.clone().unwrap_or_else(|| logs.clone());
         let asked_to_end = Arc::clone(&self.asked_to_end);
-        let plan = self.plan.clone();
+        let (plan, leash) = (self.plan.clone(), self.leash.clone());
         let binary = self.binary().map_err(|error| Failure::fatal(error.to_string()))?;
         Server::start(&ServerOrder {
             binary,
@@ -128,6 +134,7 @@ impl ScratchTarget {
             mark,
             logs: &logs,
             asked_to_end: &asked_to_end,
+            leash: &leash,
             purpose,
         })
     }
@@ -231,6 +238,10 @@ impl Target for ScratchTarget {
             Some(why) => Ok(Verdict::Unable { why }),
             None => Ok(judge(self.binary()?, curve)),
         }
+    }
+
+    fn reins(&self) -> Arc<dyn Reins> {
+        Arc::new(self.leash.clone())
     }
 
     fn trial_group(&self, curve: &CurvePlan) -> usize {

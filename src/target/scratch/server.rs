@@ -14,6 +14,7 @@ use super::process::Process;
 use crate::plan::ScratchPlan;
 use crate::target::mysql::Access;
 use crate::target::mysql::control::{Control, SharedControl, lock};
+use crate::target::mysql::leash::Leash;
 use crate::target::mysql::offer::Offer;
 use crate::target::{Failure, FailureKind, Purpose};
 use crate::units::human_seconds;
@@ -55,6 +56,8 @@ pub struct ServerOrder<'a> {
     pub logs: &'a Path,
     /// Whether somebody waits for rowcliff to end.
     pub asked_to_end: &'a AskedToEnd,
+    /// What connections to it hang on.
+    pub leash: &'a Leash,
     /// Whether its data is there already.
     pub purpose: Purpose,
 }
@@ -65,6 +68,7 @@ pub struct Server {
     log: PathBuf,
     process: Process,
     control: SharedControl,
+    leash: Leash,
     /// Set when nobody has time for an orderly end.
     hurry: Arc<AtomicBool>,
     /// Set when folder and process are taken care of.
@@ -108,7 +112,8 @@ impl Server {
         match started {
             Ok((process, control)) => {
                 let hurry = Arc::new(AtomicBool::new(false));
-                Ok(Self { folder, log, process, control, hurry, ended: false })
+                let leash = order.leash.clone();
+                Ok(Self { folder, log, process, control, leash, hurry, ended: false })
             }
             Err(failure) => {
                 // The process is gone with `launch`. What cannot be removed is not what went wrong.
@@ -183,7 +188,7 @@ impl Server {
         self.process.ask_to_end();
         let mut hurried: Option<Duration> = None;
         self.process.wait_until(&mut |waited| {
-            if self.hurry.load(Ordering::SeqCst) {
+            if self.hurry.load(Ordering::SeqCst) || self.leash.is_hurried() {
                 hurried.get_or_insert(waited);
             }
             waited > END_LIMIT || hurried.is_some_and(|since| waited.saturating_sub(since) > HURRIED_END_LIMIT)
@@ -268,7 +273,7 @@ fn launch(order: &ServerOrder<'_>, folder: &Folder, log: &Path) -> Result<(Proce
     let mut command = Command::new(&order.binary.path);
     command.args(options::for_start(order.binary, order.plan, &places, order.wanted));
     let mut process = start(command, log)?;
-    let first = Access::of_socket(socket.clone(), "mysql");
+    let first = Access::of_socket(socket.clone(), "mysql").on(order.leash);
     let mut control = None;
     let ended = process.wait_until(&mut |waited| {
         if socket.exists() {
@@ -283,7 +288,7 @@ fn launch(order: &ServerOrder<'_>, folder: &Folder, log: &Path) -> Result<(Proce
     let Some(mut control) = control else { return Err(not_in_time(order, "starting the server", log)) };
     is_our_own(&process, &pid, order.binary)?;
     control.execute(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
-    let control = Control::open(Access::of_socket(socket, DATABASE))?;
+    let control = Control::open(Access::of_socket(socket, DATABASE).on(order.leash))?;
     Ok((process, Arc::new(Mutex::new(control))))
 }
 

@@ -40,6 +40,10 @@ impl Canceller for ScratchCanceller {
         self.hurry.store(true, Ordering::SeqCst);
         self.inner.cancel();
     }
+
+    fn doing(&self) -> Option<String> {
+        self.inner.doing()
+    }
 }
 
 impl ScratchTable {
@@ -141,6 +145,10 @@ impl Table for ScratchTable {
 
     fn is_alive(&mut self) -> bool {
         self.inner.is_alive()
+    }
+
+    fn wake(&mut self) -> Result<(), Failure> {
+        self.inner.wake()
     }
 
     fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {

@@ -763,7 +763,10 @@ pub fn a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds(famil
         "--rows",
         "1G",
         "--batch-rows",
-        "5k",
+        "50k",
+        // Long enough that it is a batch that the stop falls into.
+        "--statement-rows",
+        "100",
         "--connections",
         "2",
         "--max-batch-seconds",
@@ -777,7 +780,8 @@ pub fn a_server_that_stops_answering_ends_the_curve_within_fifteen_seconds(famil
     let status = child.wait().unwrap();
     let took = stopped.elapsed();
     signal(server.id(), "CONT");
-    assert_eq!(status.code(), Some(i32::from(exit::STOPPED)));
+    let found = record(&home.path().join("r"));
+    assert_eq!(status.code(), Some(i32::from(exit::STOPPED)), "{:?}", found.curves[0].outcome);
     assert!(took > Duration::from_secs(9) && took < Duration::from_secs(16), "{took:?}");
     let record = record(&home.path().join("r"));
     let Outcome::Stopped { rule, .. } = &record.curves[0].outcome else { panic!("{:?}", record.curves[0].outcome) };

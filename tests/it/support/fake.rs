@@ -1,7 +1,7 @@
 //! A target that stores nothing and a clock that the test moves: the whole pipeline in milliseconds.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Sum
 use rowcliff::schema::{BuiltIn, Dialect, Variant, default_columns};
 use rowcliff::target::engines::EngineTable;
 use rowcliff::target::{
-    Accepted, Canceller, CounterChoice, Failure, FailureKind, Figure, Limits, Purpose, Reading, RowSet, Session, Table,
-    TableFacts, TableOrder, TableSize, Target, Verdict,
+    Accepted, Canceller, CounterChoice, Failure, FailureKind, Figure, Limits, Purpose, Reading, Reins, RowSet, Session,
+    Table, TableFacts, TableOrder, TableSize, Target, Verdict,
 };
 
 /// Time that only moves when a statement is sent.
@@ -77,6 +77,56 @@ pub struct Seen {
     pub taken_back: Vec<u64>,
 }
 
+/// What the closing work of a table is like.
+#[derive(Debug, Default)]
+pub struct FakeClosing {
+    /// How long it takes, unless it is ended.
+    pub seconds: u64,
+    /// Whether the target gives a sign of life meanwhile.
+    pub answers: bool,
+    /// Who asks the run to end in the middle of it.
+    pub interrupt: Option<Interrupt>,
+    pub pulled: AtomicBool,
+}
+
+impl FakeClosing {
+    pub fn new(seconds: u64, answers: bool) -> Arc<Self> {
+        Arc::new(Self { seconds, answers, ..Self::default() })
+    }
+
+    /// Takes its time, five seconds of it between two looks of whoever waits.
+    fn work(&self, clock: &FakeClock) -> Result<Option<String>, Failure> {
+        for second in 0..self.seconds / 5 {
+            clock.advance(Duration::from_secs(5));
+            std::thread::sleep(Duration::from_millis(30));
+            if second == 2 {
+                self.interrupt.iter().for_each(Interrupt::ask);
+            }
+            if self.pulled.load(Ordering::SeqCst) {
+                return Err(failure(FailureKind::Lost, "the connection is gone"));
+            }
+        }
+        Ok(Some("fake checkpoint".into()))
+    }
+}
+
+/// The hold on a fake target.
+struct FakeReins(Arc<FakeClosing>);
+
+impl Reins for FakeReins {
+    fn pull(&self) {
+        self.0.pulled.store(true, Ordering::SeqCst);
+    }
+
+    fn loosen(&self, _: bool) {
+        self.0.pulled.store(false, Ordering::SeqCst);
+    }
+
+    fn answers(&self, _: Duration) -> Option<bool> {
+        Some(self.0.answers)
+    }
+}
+
 pub struct FakeTarget {
     pub clock: Arc<FakeClock>,
     pub behaviour: Arc<Behaviour>,
@@ -87,6 +137,7 @@ pub struct FakeTarget {
     pub trial_keeps: bool,
     /// Rows that are gone when the load is counted.
     pub lost: u64,
+    pub closing: Arc<FakeClosing>,
 }
 
 impl Target for FakeTarget {
@@ -96,6 +147,10 @@ impl Target for FakeTarget {
 
     fn judge(&mut self, _: &CurvePlan) -> Result<Verdict, Error> {
         Ok(Verdict::runs())
+    }
+
+    fn reins(&self) -> Arc<dyn Reins> {
+        Arc::new(FakeReins(Arc::clone(&self.closing)))
     }
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
@@ -119,6 +174,7 @@ impl Target for FakeTarget {
             trial_keeps: self.trial_keeps,
             lost: if order.purpose == Purpose::Trial { 0 } else { self.lost },
             client_work: self.client_work,
+            closing: Arc::clone(&self.closing),
         }))
     }
 
@@ -137,6 +193,7 @@ struct FakeTable {
     trial_keeps: bool,
     lost: u64,
     client_work: Duration,
+    closing: Arc<FakeClosing>,
 }
 
 impl Table for FakeTable {
@@ -220,6 +277,9 @@ impl Table for FakeTable {
     }
 
     fn closing_work(&mut self) -> Result<Option<String>, Failure> {
+        if self.closing.seconds > 0 {
+            return self.closing.work(&self.clock);
+        }
         self.clock.advance(Duration::from_secs(7));
         Ok(Some("fake checkpoint".into()))
     }
@@ -311,6 +371,7 @@ pub struct FakeRun {
     pub trial_keeps: bool,
     pub lost: u64,
     pub clock: Arc<FakeClock>,
+    pub closing: Arc<FakeClosing>,
 }
 
 impl Default for FakeRun {
@@ -328,6 +389,7 @@ impl Default for FakeRun {
             trial_keeps: true,
             lost: 0,
             clock: Arc::default(),
+            closing: FakeClosing::new(0, true),
         }
     }
 }
@@ -407,11 +469,17 @@ impl FakeRun {
             client_work: self.client_work,
             trial_keeps: self.trial_keeps,
             lost: self.lost,
+            closing: self.closing,
         };
         let mut events = Events::default();
         let runner = Runner {
             plan: &plan,
             targets: vec![Box::new(target)],
+            warden: rowcliff::run::Warden::new(
+                &plan.stop,
+                Arc::clone(&clock) as Arc<dyn Clock>,
+                self.interrupt.clone(),
+            ),
             clock,
             interrupt: self.interrupt,
             directory: RunDirectory::create(directory).unwrap(),
@@ -436,6 +504,7 @@ impl Reporter for Events {
         self.0.push(match event {
             Event::Started { .. } => "started".into(),
             Event::Note(text) => format!("note {text}"),
+            Event::Waiting { what, .. } => format!("waiting for {what}"),
             Event::CurveStarted { .. } => "curve started".into(),
             Event::Batch { sample, .. } => format!("batch {}", sample.batch),
             Event::Probe { line } => format!("probe {}", line.probe),

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::member::{apart, number};
 use crate::load::Body;
 use crate::rows::Value;
 use crate::target::mysql::session::MysqlSession;
@@ -106,6 +107,13 @@ impl Session for MemberSession {
 
     fn id(&self) -> Option<u64> {
         Some(self.number)
+    }
+
+    fn wake(&mut self) -> Result<bool, Failure> {
+        let result = self.inner.wake();
+        let anew = self.told(result)?;
+        self.number = number(apart(self.number).0, self.inner.id().unwrap_or_default());
+        Ok(anew)
     }
 
     fn begin(&mut self) -> Result<(), Failure> {

@@ -15,11 +15,10 @@ use super::{Endpoint, LOOK, answers, not_ready};
 use crate::record::run::EndpointRecord;
 use crate::rows::{ID2_VALUES, Lookup, Value};
 use crate::target::engines::Counters;
-use crate::target::mysql::connect::{Access, speak};
+use crate::target::mysql::connect::Access;
 use crate::target::mysql::control::{SharedControl, lock};
 use crate::target::mysql::session::MysqlSession;
 use crate::target::mysql::table::MysqlTable;
-use crate::target::mysql::variables::prepare_loading;
 use crate::target::mysql::{bears_mark, drop_marked, globals, is_on, limits, orphans, status};
 use crate::target::reading::{Figure, Reading, ServerProcess, TableSize};
 use crate::target::{
@@ -59,6 +58,10 @@ impl Canceller for ClusterCanceller {
     fn cancel(&self) {
         self.hurry.store(true, Ordering::SeqCst);
         self.all.iter().for_each(|canceller| canceller.cancel());
+    }
+
+    fn doing(&self) -> Option<String> {
+        self.all.iter().find_map(|canceller| canceller.doing())
     }
 }
 
@@ -215,14 +218,10 @@ impl ClusterTable {
     fn session_at(&mut self, index: usize) -> Result<MemberSession, Failure> {
         let member = &self.members[index];
         let Some(control) = member.control() else { return Err(no_endpoint()) };
-        let open = || -> Result<MysqlSession, Failure> {
-            let access = member.access.clone().loading_by(self.inner.method);
-            let (mut conn, socket) = access.connect()?;
-            speak(&mut conn)?;
-            prepare_loading(&mut conn, &self.inner.named)?;
-            Ok(MysqlSession::new(conn, socket, self.inner.facts.limits.statement_bytes, Arc::clone(control)))
-        };
-        let session = open().map_err(|failure| named(failure, &member.name))?;
+        let packet_bytes = self.inner.facts.limits.statement_bytes;
+        let access = member.access.clone().loading_by(self.inner.method);
+        let session = MysqlSession::open(access, &self.inner.named, packet_bytes, Arc::clone(control))
+            .map_err(|failure| named(failure, &member.name))?;
         let number = number(index, session.id().unwrap_or_default());
         let session = MemberSession::new(session, number, &member.name, &member.tally);
         self.members[index].cancellers.push(session.canceller());
@@ -462,6 +461,14 @@ impl Table for ClusterTable {
 
     fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
+    }
+
+    /// An endpoint that gives no sign of life is found by the batch, which is then sent again without it.
+    fn wake(&mut self) -> Result<(), Failure> {
+        match self.active().filter(|(_, _, control)| lock(control).ping()).count() {
+            0 => Err(no_endpoint()),
+            _ => Ok(()),
+        }
     }
 
     fn side(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
