@@ -1,14 +1,21 @@
 //! `rowcliff clean`: drops what an interrupted or failed run left behind, and nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::Output;
 use crate::cli::CleanArgs;
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, Plan, Secret};
 use crate::record::{CurveRecord, store};
-use crate::run::{RunDirectory, mark};
+use crate::render::progress;
+use crate::run::journal::Told;
+use crate::run::stop::StopRules;
+use crate::run::warden::How;
+use crate::run::{Interrupt, RunDirectory, SystemClock, Warden, mark};
 use crate::schema::Definition;
+use crate::target::ServerSessions;
 use crate::target::mysql;
 use crate::target::scratch;
 
@@ -29,6 +36,8 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
     let plan: Plan =
         serde_json::from_value(record.plan.clone()).map_err(|error| Error::file(directory, error, next))?;
     let login = Login::read(&args.access)?;
+    let mut reporter = progress::reporter(progress::Style::Plain);
+    let mut warden = Warden::new(&StopRules::default(), Arc::new(SystemClock::new()), Interrupt::new());
     let mut lines = Vec::new();
     let mut failed = false;
     let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -73,7 +82,17 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
             Place::Server(place) => {
                 // A table that the binary log does not know must not be dropped in it: that would stop the replicas.
                 let access = login.access(place, Secret::default())?.without_binlog(plan.care.skip_binlog);
-                mysql::clean(access, &tables, directory).map_err(|failure| failure.to_string())
+                let told: Vec<ServerSessions> = curves
+                    .iter()
+                    .filter_map(|&index| Told::read(directory, plan.curves[index].number).ok())
+                    .flat_map(|told| told.sessions())
+                    .collect();
+                let (what, watched) = (format!("cleaning {}", spec.label), mysql::Cleaning::of(&access, &tables));
+                warden.begin(Arc::new(access.leash.clone()), Duration::ZERO);
+                let cleaned = warden.watched(reporter.as_mut(), (&what, How::Closing), &watched, || {
+                    mysql::clean(access, &tables, &told, directory)
+                });
+                cleaned.map_err(|failure| failure.to_string())
             }
             Place::Sqlite { path } => Ok(curves
                 .iter()

@@ -375,7 +375,7 @@ fn finish(
         return;
     }
     let started = runner.clock.now();
-    let what = ("the closing work", How::Work);
+    let what = ("the closing work", How::Finishing);
     match runner.warden.on_table(runner.reporter, table, what, |table| table.closing_work()) {
         Ok(Some(what)) => {
             entry.closing_seconds = Some(runner.clock.now().saturating_sub(started).as_secs_f64());
@@ -389,7 +389,7 @@ fn finish(
     let rows = entry.table_rows;
     let seed = runner.plan.seed;
     let batch_rows = plan.sizes.batch_rows;
-    let what = ("the verification", How::Work);
+    let what = ("the verification", How::Finishing);
     let checked = runner.warden.on_table(runner.reporter, table, what, |table| {
         verify::table(table, source, rows, verify_rows, batch_rows, seed)
     });

@@ -20,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const TOLD_AFTER: Duration = Duration::from_secs(10);
 /// How long what is left to be done may take once everything is to end: with the ten seconds that ending may take at most in mind.
 const FAREWELL: Duration = Duration::from_secs(4);
+/// How long the end of a curve may take once a limit of time is over: what is done in a moment is worth it.
+const FINISH: Duration = Duration::from_secs(3);
 /// What each step of it may take at least.
 const FAREWELL_STEP: Duration = Duration::from_secs(1);
 /// How long a sign of life may take, and where somebody waits for rowcliff to end.
@@ -48,6 +50,8 @@ pub enum End {
 pub enum How {
     /// It is.
     Work,
+    /// It has a moment more after a limit of time, and none after a signal.
+    Finishing,
     /// It has a few seconds more: it leaves things as they should be. It takes [`CLOSE_LIMIT`] at most in any case.
     Closing,
 }
@@ -221,6 +225,20 @@ impl Warden {
         self.guarded(reporter, named, None, call)
     }
 
+    /// Does something that `canceller` can end.
+    ///
+    /// # Errors
+    /// As [`Warden::on_table`].
+    pub fn watched<T: Send>(
+        &mut self,
+        reporter: &mut dyn Reporter,
+        named: (&str, How),
+        canceller: &dyn Canceller,
+        call: impl FnOnce() -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        self.guarded(reporter, named, Some(canceller), call)
+    }
+
     fn guarded<T: Send>(
         &mut self,
         reporter: &mut dyn Reporter,
@@ -229,8 +247,11 @@ impl Warden {
         call: impl FnOnce() -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
         let over = self.over();
-        if let (Some(end), How::Work) = (&over, how) {
-            return Err(self.not_begun(what, end.clone()));
+        match (&over, how) {
+            (Some(end), How::Work) | (Some(end @ End::Interrupted), How::Finishing) => {
+                return Err(self.not_begun(what, end.clone()));
+            }
+            _ => {}
         }
         self.reins.loosen(over.is_some() || self.is_silent());
         let now = self.clock.now();
@@ -302,16 +323,17 @@ impl Warden {
         let now = self.clock.now();
         let waited = now.saturating_sub(waiting.started);
         let what = waiting.what;
-        if waiting.how == How::Work {
-            if over.is_some() {
-                return over;
+        if let (Some(end), Some(since)) = (over, self.over_since) {
+            let last = |more: Duration| (since + more).max(waiting.started + FAREWELL_STEP);
+            match waiting.how {
+                How::Finishing if end != End::Interrupted && now <= last(FINISH) => {}
+                How::Work | How::Finishing => return Some(end),
+                How::Closing if now > last(FAREWELL) => return Some(End::Late(late(what, waited))),
+                How::Closing => {}
             }
-        } else {
-            let last = over.and(self.over_since).map(|since| (since + FAREWELL).max(waiting.started + FAREWELL_STEP));
-            if waited > CLOSE_LIMIT || last.is_some_and(|last| now > last) {
-                let waited = human_seconds(waited.as_secs_f64());
-                return Some(End::Late(format!("{what} was ended after {waited} without an answer")));
-            }
+        }
+        if waiting.how == How::Closing && waited > CLOSE_LIMIT {
+            return Some(End::Late(late(what, waited)));
         }
         let timeout = Duration::from_secs_f64(self.rules.stall_timeout_seconds);
         if waited > timeout && now.saturating_sub(waiting.asked) > timeout.min(ASK_AGAIN) {
@@ -330,7 +352,9 @@ impl Warden {
             reporter.report(&Event::Waiting { what, waited, doing: doing.as_deref() });
             // It waits for a person, who has to be told; the table is as it was.
             if let Some(state) = doing.filter(|state| waiting.how == How::Closing && is_short_of_space(state)) {
-                return Some(End::Late(format!("{what} was ended: the server's disk is full ({state:?})")));
+                return Some(End::Late(format!(
+                    "{what} was ended: the server's disk is full ({state:?}); make room there"
+                )));
             }
         }
         None
@@ -375,6 +399,10 @@ impl Warden {
         self.end.get_or_insert(end);
         Failure { kind: FailureKind::Cancelled, code: None, message }
     }
+}
+
+fn late(what: &str, waited: Duration) -> String {
+    format!("{what} was ended after {} without an answer", human_seconds(waited.as_secs_f64()))
 }
 
 /// What MariaDB says of a session that waits for somebody to make room.

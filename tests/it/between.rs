@@ -3,16 +3,19 @@
 
 use std::fmt;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mysql::prelude::Queryable;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::support::proxy::Proxy;
 use crate::support::servers::{Family, OwnServer, binary};
-use crate::support::{rowcliff, run, text};
+use crate::support::{rowcliff, run, samples, text};
 
 /// After which a run that has not ended counts as hung: far beyond what is allowed, on a machine that does other things too.
 const HUNG: Duration = Duration::from_secs(60);
@@ -195,7 +198,6 @@ impl Cell {
             return String::new();
         }
         let cleaned = run(home, &["clean", "r"]);
-        use mysql::prelude::Queryable;
         let tables: Vec<String> = server.connect().query("SHOW TABLES LIKE 'rowcliff%'").unwrap();
         if tables.is_empty() && cleaned.status.code() == Some(0) {
             return String::new();
@@ -224,7 +226,6 @@ fn leave_one(home: &Path, words: &[String]) {
 
 /// Ends one loading connection in the middle of a statement.
 fn cut_one(server: &OwnServer) -> bool {
-    use mysql::prelude::Queryable;
     let mut conn = server.connect();
     let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'INSERT INTO `rowcliff%' LIMIT 1";
     let Some(id) = conn.query_first::<u64, _>(sql).unwrap() else { return false };
@@ -324,4 +325,92 @@ fn a_server_that_stops_at_any_point_ends_the_run_in_time() {
     });
     let found = found.into_inner().unwrap();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A server behind a proxy that cuts what was idle for a second, and the target that goes through it.
+fn behind_proxy() -> Option<(OwnServer, Proxy, String)> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let options = [format!("--port={port}"), "--bind-address=127.0.0.1".to_owned()];
+    let server = OwnServer::start(Family::MariaDb, &[&options[0], &options[1]])?;
+    let proxy = Proxy::start(port, Duration::from_secs(1));
+    let sql = "CREATE USER me@'127.0.0.1'; GRANT ALL ON *.* TO me@'127.0.0.1'";
+    let mut conn = server.connect();
+    sql.split(';').for_each(|sql| conn.query_drop(sql).unwrap());
+    let target = format!("mysql://me@127.0.0.1:{}/test", proxy.port);
+    Some((server, proxy, target))
+}
+
+/// A probe of three seconds over one of three connections: the others, and the control connection, are idle meanwhile.
+const IDLE: [&str; 16] = [
+    "--ssl-mode",
+    "disabled",
+    "--key",
+    "uuid4",
+    "--rows",
+    "6k",
+    "--batch-rows",
+    "2k",
+    "--connections",
+    "3",
+    "--probe",
+    "select-pk",
+    "--probe-every",
+    "1",
+    "--probe-connections",
+    "1",
+];
+
+#[test]
+fn connections_that_a_balancer_cuts_while_they_are_idle_spoil_no_batch() {
+    let Some((_server, proxy, target)) = behind_proxy() else { return };
+    for method in ["insert", "prepared"] {
+        let home = tempfile::tempdir().unwrap();
+        let before = proxy.cut();
+        let mut words = vec!["run", "--target", target.as_str(), "--out", "r", "--method", method];
+        words.extend(IDLE);
+        words.extend(["--probe-seconds", "3", "--statement-rows", "100"]);
+        let output = run(home.path(), &words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        // Two loading connections in each of three probes, at least.
+        assert!(proxy.cut() - before >= 6, "{} cut", proxy.cut() - before);
+        let found = samples(&home.path().join("r"));
+        let spoilt: Vec<&str> =
+            found.iter().map(|sample| sample.notes.as_str()).filter(|n| n.contains("retried")).collect();
+        assert_eq!((found.len(), spoilt), (3, vec![]));
+        assert!(found.iter().all(|sample| sample.data_bytes.is_some()), "the control connection was open in time");
+        assert!(!text(&output).contains("error log"), "{}", text(&output));
+        // What was opened anew is in the journal before it loads.
+        let journal = fs::read_to_string(home.path().join("r/journal")).unwrap();
+        let opened = journal.lines().filter(|line| line.contains("\"sessions\"")).count();
+        assert!(opened >= 4, "{journal}");
+    }
+}
+
+#[test]
+fn a_run_whose_lock_another_one_took_while_its_connection_was_cut_ends_with_that_reason() {
+    let Some((server, _proxy, target)) = behind_proxy() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let child = rowcliff(home.path())
+        .args(["run", "--target", &target, "--out", "r", "--flush", "2", "--probe-seconds", "6"])
+        .args(IDLE)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while lines(home.path()) < 2 && started.elapsed() < HUNG {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut other = server.connect();
+    let got: Option<i64> = other.query_first("SELECT GET_LOCK('rowcliff.globals', 20)").unwrap();
+    assert_eq!(got, Some(1), "the lock goes with the connection that was cut");
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("another rowcliff run has it now"), "{said}");
+    assert!(lines(home.path()) < 4, "it goes on under settings that another run may change: {said}");
+    // The other run's now; put back once that has ended.
+    drop(other);
+    let restored = run(home.path(), &["restore", "--all"]);
+    assert_eq!(restored.status.code(), Some(0), "{}", text(&restored));
 }

@@ -17,7 +17,7 @@ use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
 /// How long connecting and logging in may take.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+pub const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// How a connection is protected on its way, as the stock clients name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Row};
 
-use super::connect::{Access, prepare_session};
+use super::connect::{Access, CONNECT_LIMIT, prepare_session};
 use super::errors::failure;
 use super::socket::SocketHandle;
 use super::variables;
@@ -114,7 +114,7 @@ impl Control {
     /// # Errors
     /// See [`Access::connect`].
     pub fn open(access: Access) -> Result<Self, Failure> {
-        let (access, elsewhere, conn, socket) = open_first(access.endpoints())?;
+        let (access, elsewhere, conn, socket) = open_first(access.endpoints(), CONNECT_LIMIT)?;
         let (broken, silent, flavour, version) = (false, None, Flavour::MySql, String::new());
         let (used, reopened, given_up) = (Instant::now(), None, None);
         let mut control =
@@ -166,7 +166,7 @@ impl Control {
                     message: "the server did not answer a moment ago".into(),
                 });
             }
-            self.reopen().inspect_err(|_| self.silent = Some(Instant::now()))?;
+            self.reopen(CONNECT_LIMIT).inspect_err(|_| self.silent = Some(Instant::now()))?;
         }
         let limit = self.access.leash.limit(limit);
         self.socket.set_timeout(Some(limit));
@@ -206,10 +206,10 @@ impl Control {
     }
 
     /// Opens it again, of a cluster at the first endpoint that answers.
-    fn reopen(&mut self) -> Result<(), Failure> {
+    fn reopen(&mut self, limit: Duration) -> Result<(), Failure> {
         let before = self.id();
         let all = std::iter::once(&self.access).chain(&self.elsewhere).cloned().collect();
-        let (access, elsewhere, conn, socket) = open_first(all)?;
+        let (access, elsewhere, conn, socket) = open_first(all, limit)?;
         (self.access, self.elsewhere, self.conn, self.socket) = (access, elsewhere, conn, socket);
         (self.broken, self.silent, self.used) = (false, None, Instant::now());
         if let Some(Reopened(first)) = self.reopened.clone() {
@@ -345,15 +345,28 @@ impl Control {
         let _ = self.call(BRIEF, |conn| conn.query_drop(format!("KILL QUERY {id}")));
     }
 
+    /// The sessions that this user may see. Not from the information schema, which makes a temporary table of them: on a full disk that
+    /// waits too.
+    ///
+    /// # Errors
+    /// What the server said.
+    pub fn sessions(&mut self) -> Result<Vec<BTreeMap<String, Option<String>>>, Failure> {
+        let rows: Vec<Row> = self.call(BRIEF, |conn| conn.query("SHOW FULL PROCESSLIST"))?;
+        Ok(rows.into_iter().map(named).collect())
+    }
+
     /// What a session is doing, in the server's own words.
     pub fn state_of(&mut self, id: u64) -> Option<String> {
         if self.broken {
-            // Nobody who only wants to know waits for a log-in.
-            return None;
+            // Nobody who only wants to know waits for long.
+            if self.silent.is_some_and(|since| since.elapsed() < SILENCE) {
+                return None;
+            }
+            self.reopen(BRIEF).inspect_err(|_| self.silent = Some(Instant::now())).ok()?;
         }
-        let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID = {id}");
-        let state: Option<String> = self.call(BRIEF, |conn| conn.query_first(&sql)).ok()?;
-        state.filter(|state| !state.is_empty())
+        let sessions = self.sessions().ok()?;
+        let row = sessions.iter().find(|row| word(row, "id") == id.to_string())?;
+        Some(word(row, "state")).filter(|state| !state.is_empty())
     }
 
     /// Makes sure that it is open, where it was idle.
@@ -446,10 +459,13 @@ pub fn word(row: &BTreeMap<String, Option<String>>, name: &str) -> String {
 }
 
 /// Opens a connection at the first of these that answers. Gives it with the others.
-fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, Arc<SocketHandle>), Failure> {
+fn open_first(
+    mut list: Vec<Access>,
+    limit: Duration,
+) -> Result<(Access, Vec<Access>, Conn, Arc<SocketHandle>), Failure> {
     let mut refused = None;
     for at in 0..list.len() {
-        match open_connection(&list[at]) {
+        match open_connection(&list[at], limit) {
             Ok((conn, socket)) => {
                 let access = list.remove(at);
                 return Ok((access, list, conn, socket));
@@ -460,8 +476,8 @@ fn open_first(mut list: Vec<Access>) -> Result<(Access, Vec<Access>, Conn, Arc<S
     Err(refused.unwrap_or_else(|| Failure::fatal("no endpoint is named")))
 }
 
-fn open_connection(access: &Access) -> Result<(Conn, Arc<SocketHandle>), Failure> {
-    let (mut conn, socket) = access.connect()?;
+fn open_connection(access: &Access, limit: Duration) -> Result<(Conn, Arc<SocketHandle>), Failure> {
+    let (mut conn, socket) = access.connect_within(limit)?;
     socket.set_timeout(Some(USUAL));
     if access.reads_only {
         variables::read_whole(&mut conn)?;

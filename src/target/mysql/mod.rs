@@ -43,7 +43,10 @@ use table::{Closing, MysqlTable, Work};
 use variables::Named;
 
 use super::engines::Engine;
-use super::{Failure, FailureKind, Purpose, Reins, Settled, Table, TableFacts, TableOrder, Target, Verdict};
+use super::{
+    Canceller, Failure, FailureKind, Purpose, Reins, ServerSessions, Settled, Table, TableFacts, TableOrder, Target,
+    Verdict,
+};
 use crate::error::Error;
 use crate::load::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
@@ -93,6 +96,9 @@ const SERVER_VARIABLES: &[&str] = &[
     "wsrep_on",
     "datadir",
 ];
+
+/// How long `clean` waits for the end of a session of its run: one that waits for a disk looks once a minute.
+const CLEAN_LIMIT: Duration = Duration::from_secs(75);
 
 /// Whether a command may change anything on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -337,6 +343,7 @@ impl MysqlTable {
             named: Named::of(&order.curve.cell),
             method: order.curve.cell.method,
             closed: false,
+            opened: Vec::new(),
         }
     }
 
@@ -527,6 +534,10 @@ pub enum Dropped {
     Foreign,
 }
 
+fn drop_statement(table: &str) -> String {
+    format!("DROP TABLE {}", quote_identifier(table))
+}
+
 /// Drops a table if it bears `mark`, and no other.
 ///
 /// # Errors
@@ -536,7 +547,7 @@ pub fn drop_marked(control: &mut Control, table: &str, mark: &str) -> Result<Dro
         None => Ok(Dropped::Gone),
         Some(false) => Ok(Dropped::Foreign),
         Some(true) => {
-            control.execute_patiently(&format!("DROP TABLE {}", quote_identifier(table))).map_err(|mut refused| {
+            control.execute_patiently(&drop_statement(table)).map_err(|mut refused| {
                 if is_lock_wait(&refused) {
                     refused = locked(control, table, refused);
                 }
@@ -572,13 +583,30 @@ pub fn offer(access: Access) -> Result<Offer, Failure> {
 }
 
 /// Drops the tables of a run that still bear its mark, on the server behind `access`, and puts back what the run left
-/// changed. Gives what was done, as sentences.
+/// changed. Sessions that its journal tells of and that are still there are ended first. Gives what was done, as sentences.
 ///
 /// # Errors
 /// The server cannot be reached, a table cannot be dropped, or a variable cannot be put back.
-pub fn clean(access: Access, tables: &[(String, String)], run_directory: &Path) -> Result<Vec<String>, Failure> {
+pub fn clean(
+    access: Access,
+    tables: &[(String, String)],
+    told: &[ServerSessions],
+    run_directory: &Path,
+) -> Result<Vec<String>, Failure> {
+    let is_cluster = access.place.is_cluster();
     let control = Arc::new(Mutex::new(Control::open(access)?));
     let mut done = globals::restore_run(&control, run_directory)?;
+    let (here, own, started_at) = {
+        let mut control = lock(&control);
+        (control.access().place.name(), u64::from(control.id()), globals::server_started_at(&mut control).ok())
+    };
+    // The same number at another endpoint is somebody else's.
+    let is_here = |sessions: &&ServerSessions| match &sessions.endpoint {
+        Some(endpoint) => *endpoint == here,
+        None => !is_cluster,
+    };
+    let left: Vec<u64> = told.iter().filter(is_here).flat_map(|sessions| sessions.left(started_at, &[own])).collect();
+    orphans::end_within(&control, &left, &[own], CLEAN_LIMIT)?;
     let mut control = lock(&control);
     for (table, mark) in tables {
         done.push(match drop_marked(&mut control, table, mark)? {
@@ -588,4 +616,42 @@ pub fn clean(access: Access, tables: &[(String, String)], run_directory: &Path) 
         });
     }
     Ok(done)
+}
+
+/// What `clean` is doing at a server, and its end, over a connection of its own.
+pub struct Cleaning {
+    access: Access,
+    /// The statements that drop the tables of the run.
+    drops: Vec<String>,
+}
+
+impl Cleaning {
+    /// Of these tables at the server behind `access`.
+    pub fn of(access: &Access, tables: &[(String, String)]) -> Self {
+        // Another leash: what holds the connections that are watched would close this one too.
+        let access = Access { leash: leash::Leash::default(), ..access.clone() };
+        Self { access, drops: tables.iter().map(|(table, _)| drop_statement(table)).collect() }
+    }
+
+    /// The sessions that drop them, with what the server says of them.
+    fn drops(&self) -> Option<(Control, Vec<(u64, String)>)> {
+        let mut control = Control::open(self.access.clone()).ok()?;
+        let sessions = control.sessions().ok()?;
+        let ours = sessions.iter().filter(|row| self.drops.contains(&control::word(row, "info")));
+        let rows = ours
+            .filter_map(|row| Some((control::word(row, "id").parse().ok()?, control::word(row, "state"))))
+            .collect();
+        Some((control, rows))
+    }
+}
+
+impl Canceller for Cleaning {
+    fn cancel(&self) {
+        let Some((mut control, drops)) = self.drops() else { return };
+        drops.into_iter().for_each(|(id, _)| control.kill(id));
+    }
+
+    fn doing(&self) -> Option<String> {
+        self.drops()?.1.into_iter().map(|(_, state)| state).find(|state| !state.is_empty())
+    }
 }

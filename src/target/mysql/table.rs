@@ -48,6 +48,8 @@ pub struct MysqlTable {
     pub(super) method: Method,
     /// Whether it was closed: what was changed has been put back then.
     pub(super) closed: bool,
+    /// The loading sessions that were opened for it.
+    pub(super) opened: Vec<u64>,
 }
 
 /// The closing work of a curve.
@@ -183,7 +185,9 @@ impl Table for MysqlTable {
         self.work.close();
         let access = lock(&self.control).access().clone().loading_by(self.method);
         let packet_bytes = self.facts.limits.statement_bytes;
-        Ok(Box::new(MysqlSession::open(access, &self.named, packet_bytes, Arc::clone(&self.control))?))
+        let session = MysqlSession::open(access, &self.named, packet_bytes, Arc::clone(&self.control))?;
+        self.opened.extend(session.id());
+        Ok(Box::new(session))
     }
 
     fn canceller(&self) -> Box<dyn Canceller> {
@@ -435,6 +439,18 @@ impl MysqlTable {
         }
     }
 
+    /// Who holds the table: it may be a loading session of our own that waits for the server.
+    fn held(&self, name: &str, refused: Failure) -> Failure {
+        let mut control = lock(&self.control);
+        let ours = orphans::alive(&mut control, &self.opened).unwrap_or_default();
+        let Some(&first) = ours.first() else { return locked(&mut control, name, refused) };
+        for id in ours {
+            // Gone meanwhile is what is wanted.
+            let _ = control.execute(&format!("KILL {id}"));
+        }
+        Failure { message: orphans::still_there(&mut control, first), ..refused }
+    }
+
     fn drop_table(&mut self) -> Result<(), Failure> {
         let later = "`rowcliff clean` drops it later";
         let marked = bears_mark(&mut lock(&self.control), &self.name, &self.mark)?;
@@ -448,7 +464,7 @@ impl MysqlTable {
         let name = self.name.clone();
         self.work.run(&self.control, |conn| conn.query_drop(&sql)).map_err(|mut refused| {
             if is_lock_wait(&refused) {
-                refused = locked(&mut lock(&self.control), &name, refused);
+                refused = self.held(&name, refused);
             }
             refused.message = format!("table {name} could not be dropped: {}; {later}", refused.message);
             refused

@@ -5,6 +5,7 @@ pub mod external;
 pub mod fake;
 pub mod families;
 pub mod galera;
+pub mod proxy;
 pub mod schemas;
 pub mod servers;
 pub mod webdriver;

@@ -92,8 +92,13 @@ pub struct OwnServer {
 impl OwnServer {
     /// Initialises a data directory and starts a server on it.
     pub fn start(family: Family, options: &[&str]) -> Option<Self> {
+        Self::start_in(family, Path::new("/tmp"), options)
+    }
+
+    /// The same with its data below `base`.
+    pub fn start_in(family: Family, base: &Path, options: &[&str]) -> Option<Self> {
         let binary = binary(family)?;
-        let directory = tempfile::Builder::new().prefix("rc").tempdir_in("/tmp").unwrap();
+        let directory = tempfile::Builder::new().prefix("rc").tempdir_in(base).unwrap();
         let data = directory.path().join("d");
         let socket = directory.path().join("s");
         let init = directory.path().join("init.sql");
@@ -105,6 +110,8 @@ impl OwnServer {
                 .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", "--skip-test-db"])
                 .arg(format!("--datadir={}", data.display()))
                 .arg(format!("--tmpdir={}", directory.path().display()))
+                // What is written now already.
+                .args(options.iter().filter(|option| option.contains("log-file-size")))
                 .output(),
             Family::MySql => Command::new(&binary)
                 .args(["--no-defaults", "--initialize-insecure", "--user=root"])
