@@ -179,7 +179,7 @@ equal() {
     [[ $1 == "$2" ]] || { printf '  expected: %s\n  is:       %s\n' "$2" "$1"; return 1; }
 }
 
-all='autoinc=3 uuid1:char32=3 uuid4:char32=3 uuid7:char32=3 '
+all='autoinc=3 uuid1:binary16=3 uuid4:binary16=3 uuid7:binary16=3 '
 shards='"number":1,"parts":4 "number":2,"parts":4 "number":3,"parts":4 "number":4,"parts":4 '
 
 check 'an array of four tasks runs' array plain
