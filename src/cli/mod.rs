@@ -118,6 +118,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "RUN_DIR", conflicts_with = "print_plan")]
     pub like: Option<PathBuf>,
 
+    /// Make the trial that `run` makes: a table of its own, some rows, and all of it taken back
+    #[arg(long = "try", conflicts_with = "print_plan")]
+    pub try_out: bool,
+
     /// What would be run.
     #[command(flatten)]
     pub run: RunArgs,
@@ -157,7 +161,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub engine: Vec<String>,
 
-    /// Primary keys, as a comma list: autoinc, uuid1, uuid4, uuid6, uuid7; a UUID with its storage as in uuid4:char32 (binary16 unless said)
+    /// Primary keys, as a comma list: autoinc, uuid1, uuid4, uuid6, uuid7; a UUID with its storage as in uuid4:char32 (binary16 unless said); of a table
+    /// of your own (--schema), unless they are given, those that its primary key holds, else own, which is the key it has
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "autoinc,uuid4")]
     pub key: Vec<String>,
 
@@ -239,10 +244,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "RATE", value_parser = units::parse_rows, default_value = "60000", allow_negative_numbers = true)]
     pub uuid_rate: u64,
 
-    /// Another table than the default one: a file with a CREATE TABLE template, or slap (what mysqlslap makes), sbtest (what sysbench's
-    /// OLTP test makes), pbxt-autoinc or pbxt-uuid (those of the PBXT post). A file of such a name is meant with ./slap
-    #[arg(long, value_name = "FILE|NAME")]
+    /// Another table: a file with its definition, as pasted from SHOW CREATE TABLE, a dump or SQLite's .schema, of which only the CREATE TABLE
+    /// and its CREATE INDEX are taken; table:shop.orders for one on the target, which is read; or slap (what mysqlslap makes), sbtest
+    /// (what sysbench's OLTP test makes), pbxt-autoinc or pbxt-uuid (those of the PBXT post). {key} stands for the definition of the
+    /// key column, {key_type} for its type. A file of such a name is meant with ./slap
+    #[arg(long, value_name = "FILE|NAME|table:NAME")]
     pub schema: Option<PathBuf>,
+
+    /// The table that is meant, where --schema has several
+    #[arg(long, value_name = "NAME")]
+    pub schema_table: Option<String>,
 
     /// Length of text and binary values in a table of your own
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
@@ -428,6 +439,10 @@ pub struct StopArgs {
     /// Stop when less space is left on the disks of the database (when it is local) and of the run. A twentieth of the disk
     #[arg(long, value_name = "BYTES", value_parser = units::parse_bytes, allow_negative_numbers = true)]
     pub min_free_disk: Option<u64>,
+
+    /// Start a curve although its table will need more than what is free (an estimate from its columns and indexes)
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, hide_possible_values = true, value_name = "BOOL", action = ArgAction::Set)]
+    pub no_disk_check: bool,
 
     /// Ask the server whether it is still there after this time without an acknowledgement
     #[arg(long, value_name = "D", value_parser = units::parse_duration, default_value = "1h", allow_negative_numbers = true)]

@@ -9,7 +9,7 @@ use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::lifecycle::ResumeArgs;
 use crate::cli::{DEFAULT_PLOTS_EVERY, RunArgs};
 use crate::error::Error;
-use crate::plan::{self, Login, Place, Plan, Protection, Secret};
+use crate::plan::{self, AskTarget, Circumstances, Login, Place, Plan, Protection, Secret};
 use crate::record::{RunRecord, store};
 use crate::render::{cliffs, input, progress};
 use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
@@ -127,14 +127,15 @@ fn read(directory: &Path) -> Result<RunRecord, Error> {
 ///
 /// # Errors
 /// It is another: with what differs.
-pub fn same_plan(directory: &Path, args: &RunArgs) -> Result<Plan, Error> {
+pub fn same_plan(directory: &Path, args: &RunArgs, ask: AskTarget<'_>) -> Result<Plan, Error> {
     let record = read(directory)?;
     let recorded = plan_of(directory, &record)?;
     let tables = recorded.curves.first().map_or(BuiltIn::One, |curve| curve.cell.tables);
     // Nothing is connected to, so that nobody is asked a second time.
     let mut args = args.clone();
     args.access.ask_password = false;
-    let mut asked = plan::of_args_with(&args, super::run::remembered_part(&args), tables)?.plan;
+    let mut asked =
+        plan::of_args_with(&args, super::run::remembered_part(&args), Circumstances { ask: Some(ask), tables })?.plan;
     if asked.edition != recorded.edition {
         // The rules of then, with the index order that was the only one unless it was said.
         asked.edition = recorded.edition;

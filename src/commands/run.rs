@@ -11,7 +11,7 @@ use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
-use crate::plan::{self, Place, Plan, Protection, Secret, Shard, TargetSpec};
+use crate::plan::{self, Circumstances, Place, Plan, Protection, Secret, Shard, TargetSpec};
 use crate::record::store::{RUN_FILE, read_run};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::cliffs;
@@ -27,7 +27,9 @@ use crate::target::registry::{self, Opening};
 /// # Errors
 /// Wrong usage, nothing could be reached, or results could not be saved.
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
-    let resolved = plan::of_args(args, remembered_part(args))?;
+    let ask: plan::AskTarget<'_> = &crate::target::definition::read;
+    let resolved =
+        plan::of_args_with(args, remembered_part(args), Circumstances { ask: Some(ask), ..Circumstances::default() })?;
     if let Some(nothing) = nothing_to_do(&resolved.plan) {
         return Ok(Output { stdout: format!("{nothing}\n"), stderr: resolved.notes, exit: exit::OK });
     }
@@ -38,7 +40,7 @@ pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
     let out = out_directory(args, &resolved.plan);
     if args.go_on && out.join(RUN_FILE).exists() {
         let words = resume::Words {
-            plan: &resume::same_plan(&out, args)?,
+            plan: &resume::same_plan(&out, args, ask)?,
             secrets: &resolved.secrets,
             protection: &resolved.protection,
             start_again: false,
@@ -89,8 +91,7 @@ pub(super) struct Job<'a> {
 /// Nothing could be reached, or results could not be saved.
 pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
     let Job { plan, secrets, protection, directory, past, reporter, command_line, plots_every, fail_on_slowdown } = job;
-    let interrupt = Interrupt::from_signals()
-        .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))?;
+    let interrupt = signals()?;
     let path = directory.path().to_owned();
     let signals = interrupt.clone();
     let opening = Opening {
@@ -124,6 +125,15 @@ pub(super) fn execute(job: Job<'_>) -> Result<Output, Error> {
     };
     let summary = runner.execute()?;
     Ok(closing(&summary, &path, plan, fail_on_slowdown))
+}
+
+/// What Ctrl-C and the signals that end a process ask for.
+///
+/// # Errors
+/// The system refuses handlers.
+pub(super) fn signals() -> Result<Interrupt, Error> {
+    Interrupt::from_signals()
+        .map_err(|error| Error::usage("signals", error.to_string(), "the system refuses signal handlers"))
 }
 
 /// Where data is written, when that is on this machine: its file system is part of the result.

@@ -7,6 +7,7 @@ pub mod clock;
 mod gregorian;
 pub mod hex;
 pub mod mix;
+pub mod own;
 pub mod uuid1;
 pub mod uuid4;
 pub mod uuid6;
@@ -37,6 +38,8 @@ pub enum Family {
     Uuid6,
     /// UUID of version 7: Unix milliseconds first.
     Uuid7,
+    /// What the table of a user has.
+    Own,
 }
 
 impl Family {
@@ -47,7 +50,7 @@ impl Family {
 
     /// Whether the keys are UUIDs, which have a storage.
     pub fn is_uuid(self) -> bool {
-        self != Self::Autoinc
+        !matches!(self, Self::Autoinc | Self::Own)
     }
 
     fn entry(self) -> &'static FamilyEntry {
@@ -57,6 +60,7 @@ impl Family {
             Self::Uuid4 => &uuid4::ENTRY,
             Self::Uuid6 => &uuid6::ENTRY,
             Self::Uuid7 => &uuid7::ENTRY,
+            Self::Own => &own::ENTRY,
         }
     }
 }
@@ -78,7 +82,8 @@ pub struct FamilyEntry {
 }
 
 /// Every known family, in the order of listings.
-pub const FAMILIES: [FamilyEntry; 5] = [autoinc::ENTRY, uuid1::ENTRY, uuid4::ENTRY, uuid6::ENTRY, uuid7::ENTRY];
+pub const FAMILIES: [FamilyEntry; 6] =
+    [autoinc::ENTRY, uuid1::ENTRY, uuid4::ENTRY, uuid6::ENTRY, uuid7::ENTRY, own::ENTRY];
 
 /// How a UUID is stored in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,6 +147,8 @@ pub struct Key {
 impl Key {
     /// The key that the server counts.
     pub const AUTOINC: Self = Self { family: Family::Autoinc, storage: None };
+    /// The key that a user's table has.
+    pub const OWN: Self = Self { family: Family::Own, storage: None };
 
     /// A UUID key; `None` for a family that is not one of UUIDs.
     pub fn uuid(family: Family, storage: Storage) -> Option<Self> {
@@ -179,12 +186,17 @@ impl Key {
         self == Self::AUTOINC
     }
 
+    /// Whether it is the one that a user's table has.
+    pub fn is_own(self) -> bool {
+        self == Self::OWN
+    }
+
     /// The family.
     pub fn family(self) -> Family {
         self.family
     }
 
-    /// How the UUID is stored; `None` exactly for `autoinc`.
+    /// How the UUID is stored; `None` for `autoinc` and `own`.
     pub fn storage(self) -> Option<Storage> {
         self.storage
     }

@@ -1,9 +1,6 @@
-//! What would spoil a long run, said before it starts: a cache of the default size, too little disk, a busy machine. (That
+//! What would spoil a long run, said before it starts: a cache of the default size, a busy machine. (That
 //! it is a debug build is said at the start of every run, and stands in its record.)
 
-use std::path::Path;
-
-use super::environment::disk_space;
 use crate::plan::{CurvePlan, Place, Plan};
 use crate::record::{Environment, RunRecord};
 use crate::units::human_bytes;
@@ -21,7 +18,7 @@ const DEFAULT_CACHES: [(&str, &[u64]); 4] = [
 ];
 
 /// Everything that a person should hear before the first curve, as sentences.
-pub fn warnings(plan: &Plan, record: &RunRecord, directory: &Path) -> Vec<String> {
+pub fn warnings(plan: &Plan, record: &RunRecord) -> Vec<String> {
     let curves: Vec<&CurvePlan> = plan
         .curves
         .iter()
@@ -31,7 +28,6 @@ pub fn warnings(plan: &Plan, record: &RunRecord, directory: &Path) -> Vec<String
         .collect();
     let mut out = Vec::new();
     let rows: u64 = curves.iter().map(|curve| curve.sizes.rows).fold(0, u64::saturating_add);
-    out.extend(too_little_disk(plan, &curves, record, directory));
     if rows < LONG_RUN_ROWS {
         return out;
     }
@@ -81,39 +77,6 @@ fn default_caches(plan: &Plan, curves: &[&CurvePlan], record: &RunRecord) -> Vec
         }
     }
     out
-}
-
-/// The largest table, or all that are kept, against the free space where it will be.
-fn too_little_disk(plan: &Plan, curves: &[&CurvePlan], record: &RunRecord, directory: &Path) -> Option<String> {
-    let mut worst: Option<(u64, u64)> = None;
-    for (index, target) in plan.targets.iter().enumerate() {
-        let own = curves.iter().filter(|curve| curve.cell.target == index);
-        let sizes = own.map(|curve| curve.estimated_bytes());
-        let needed = if plan.keep { sizes.fold(0, u64::saturating_add) } else { sizes.max().unwrap_or(0) };
-        let place = match &target.place {
-            Place::Server(_) => record.environment.data_directories.get(&target.label).cloned(),
-            _ => Some(plan.scratch.directory.clone().unwrap_or_else(|| directory.to_owned()).display().to_string()),
-        };
-        let free = place.as_deref().and_then(|place| {
-            let existing = Path::new(place).ancestors().find(|path| path.exists())?;
-            Some(disk_space(existing)?.0)
-        });
-        if let Some(free) = free
-            && needed > free
-            && worst.is_none_or(|(needed_before, free_before)| {
-                needed.saturating_sub(free) > needed_before.saturating_sub(free_before)
-            })
-        {
-            worst = Some((needed, free));
-        }
-    }
-    worst.map(|(needed, free)| {
-        format!(
-            "about {} of disk will be needed (an estimate) and {} are free: --rows makes the tables smaller",
-            human_bytes(needed),
-            human_bytes(free)
-        )
-    })
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::own_table::{Asked, Schema};
 use super::{
-    Care, Cell, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, Scale, SchemaFile, Secret, Sizes,
-    TargetSpec, place, settings,
+    Care, Cell, Circumstances, CurvePlan, Flush, Login, Place, Plan, ProbePlan, Protection, Scale, SchemaFile, Secret,
+    Sizes, TargetSpec, place, settings,
 };
 use crate::cli;
 use crate::error::Error;
-use crate::key::{Key, Storage};
+use crate::key::Storage;
 use crate::load::Method;
 use crate::rows::{EDITION, IndexOrder, Wishes};
 use crate::run::stop::StopRules;
@@ -37,20 +38,22 @@ pub struct Resolved {
 /// # Errors
 /// A word is not known, sizes contradict each other, a file cannot be read.
 pub fn resolve(args: &cli::RunArgs, engines: &EngineTable) -> Result<Resolved, Error> {
-    resolve_with(args, engines, BuiltIn::One)
+    resolve_with(args, engines, Circumstances::default())
 }
 
-/// The same in the meaning that the words had when those were the tables of a run.
+/// The same in the circumstances of a run.
 ///
 /// # Errors
-/// As [`resolve`].
-pub fn resolve_with(args: &cli::RunArgs, engines: &EngineTable, tables: BuiltIn) -> Result<Resolved, Error> {
+/// As [`resolve`], and what the target said.
+pub fn resolve_with(
+    args: &cli::RunArgs,
+    engines: &EngineTable,
+    circumstances: Circumstances<'_>,
+) -> Result<Resolved, Error> {
+    let Circumstances { ask, tables } = circumstances;
     let login = Login::read(&args.access)?;
     let mut notes = login.notes.clone();
     let (targets, secrets) = targets(&args.target, &login)?;
-    let schema_file = args.schema.as_deref().map(read_schema).transpose()?;
-    let storage = default_storage(schema_file.as_ref(), tables);
-    let keys = parsed("--key", &args.key, |word| Key::of_word(word, storage))?;
     let flushes = parsed("--flush", &args.flush, Flush::from_str)?;
     let methods = parsed("--method", &args.method, Method::from_str)?;
     let has_server = targets.iter().any(|target| !matches!(target.place, Place::Sqlite { .. }));
@@ -63,19 +66,36 @@ pub fn resolve_with(args: &cli::RunArgs, engines: &EngineTable, tables: BuiltIn)
     }
     let is_scratch = |target: &TargetSpec| matches!(target.place, Place::Scratch { .. });
     let scratch = settings::scratch(args, targets.iter().any(is_scratch))?;
+    let fetch = |index: usize, name: &str| match ask {
+        Some(ask) => ask(&targets[index], &secrets[index], &login.protection, name),
+        None => Ok(String::new()),
+    };
+    let schema = Schema::read(args, &targets, ask.is_some().then_some(&fetch), &mut notes)?;
     let scale = Scale::of_args(args)?;
     if let Some(scale) = scale {
         notes.push(scale.note(args.cache));
     }
     let cache_bytes = scale.map_or(args.cache, |scale| scale.cache(args.cache));
-    let axes = Axes { tables, keys, flushes, methods, variations: settings::variations(&args.vary)?, cache_bytes };
+    let label = schema.as_ref().map(Schema::label);
+    let storage = default_storage(schema.as_ref().map(|schema| &schema.file), tables);
+    let mut axes = Axes {
+        tables,
+        keys: Vec::new(),
+        flushes,
+        methods,
+        variations: settings::variations(&args.vary)?,
+        cache_bytes,
+        schema: label,
+    };
     let mut curves = Vec::new();
     for repeat in 1..=args.repeat {
         let mut seen = HashSet::new();
         for (index, target) in targets.iter().enumerate() {
             let is_sqlite = matches!(target.place, Place::Sqlite { .. });
+            let dialect = if is_sqlite { Dialect::Sqlite } else { Dialect::Mysql };
+            axes.keys = super::own_table::keys(args, schema.as_ref(), dialect, storage)?;
             for (word, entry) in engine_list(args, is_sqlite, engines)? {
-                for cell in axes.cells(args, index, target, &word, &entry) {
+                for (cell, not_taken) in axes.cells(args, index, target, &word, &entry) {
                     let name = curve_name(&cell, repeat);
                     // An engine without a knob gives one curve, whatever flush settings were asked for.
                     if !seen.insert(name.clone()) {
@@ -84,12 +104,15 @@ pub fn resolve_with(args: &cli::RunArgs, engines: &EngineTable, tables: BuiltIn)
                     let options: &[_] = if is_scratch(target) { &scratch.options } else { &[] };
                     settings::contradiction(&cell, options)?;
                     let sizes = sizes(args, scale, is_sqlite, &cell, &mut notes)?;
-                    let unable = unable(&cell, is_sqlite, schema_file.as_ref());
+                    let unable =
+                        not_taken.or_else(|| unable(&cell, is_sqlite, schema.as_ref().map(|schema| &schema.file)));
                     curves.push(CurvePlan { number: curves.len() + 1, name, cell, repeat, sizes, unable });
                 }
             }
         }
     }
+    let engines_used = curves.iter().map(|curve: &CurvePlan| curve.cell.engine_entry.name.as_str());
+    notes.extend(schema.as_ref().and_then(|schema| schema.engine_note(engines_used)));
     let mut probe = ProbePlan::of_args(&args.probe)?;
     if let (Some(scale), Some(probe)) = (scale, &mut probe) {
         scale.probes(probe, batch_rows(args, !has_server));
@@ -99,10 +122,10 @@ pub fn resolve_with(args: &cli::RunArgs, engines: &EngineTable, tables: BuiltIn)
         curves,
         seed: args.seed,
         uuid_rate: args.uuid_rate,
-        index_order: index_order(args, schema_file.as_ref()),
+        index_order: index_order(args, schema.as_ref().map(|schema| &schema.file)),
         fill: wishes(args)?,
         edition: EDITION,
-        schema: schema_file,
+        schema: schema.map(|schema| schema.file),
         payload_bytes: args.payload_bytes,
         verify_rows: (!args.no_verify).then_some(args.verify_rows),
         window_bytes: args.window_bytes,
@@ -162,45 +185,58 @@ fn stop_rules(args: &cli::StopArgs) -> StopRules {
         min_free_disk_bytes: args.min_free_disk,
         stall_timeout_seconds: args.stall_timeout.as_secs_f64(),
         stop_ends_run: args.on_stop == cli::OnStop::Run,
+        no_disk_check: args.no_disk_check,
     }
 }
 
 /// The dimensions of the matrix below target and engine.
 struct Axes {
     tables: BuiltIn,
-    keys: Vec<Key>,
+    keys: Vec<Asked>,
     flushes: Vec<Flush>,
     methods: Vec<Method>,
     variations: Vec<Vec<(String, String)>>,
     cache_bytes: Option<u64>,
+    schema: Option<String>,
 }
 
 impl Axes {
-    /// Every cell of one engine on one target.
-    fn cells(&self, args: &cli::RunArgs, index: usize, target: &TargetSpec, word: &str, entry: &Engine) -> Vec<Cell> {
+    /// Every cell of one engine on one target, with the reason where the table does not take its key.
+    fn cells(
+        &self,
+        args: &cli::RunArgs,
+        index: usize,
+        target: &TargetSpec,
+        word: &str,
+        entry: &Engine,
+    ) -> Vec<(Cell, Option<String>)> {
         let connections = match (args.connections.is_empty(), entry.can.several_connections) {
             (false, _) => args.connections.clone(),
             (true, false) => vec![1],
             (true, true) => vec![8],
         };
         let mut cells = Vec::new();
-        for &key in &self.keys {
+        for (key, why) in &self.keys {
             for flush in &self.flushes {
                 for &method in &self.methods {
                     for &connections in &connections {
-                        cells.extend(self.variations.iter().map(|settings| Cell {
-                            target: index,
-                            target_label: target.label.clone(),
-                            engine: word.to_owned(),
-                            engine_entry: entry.clone(),
-                            tables: self.tables,
-                            key,
-                            flush: effective_flush(flush, entry),
-                            method,
-                            connections,
-                            probe_connections: most_probe_connections(args, connections, entry),
-                            settings: settings.clone(),
-                            cache_bytes: self.cache_bytes,
+                        cells.extend(self.variations.iter().map(|settings| {
+                            let cell = Cell {
+                                target: index,
+                                target_label: target.label.clone(),
+                                engine: word.to_owned(),
+                                engine_entry: entry.clone(),
+                                tables: self.tables,
+                                key: *key,
+                                flush: effective_flush(flush, entry),
+                                method,
+                                connections,
+                                probe_connections: most_probe_connections(args, connections, entry),
+                                settings: settings.clone(),
+                                schema: self.schema.clone(),
+                                cache_bytes: self.cache_bytes,
+                            };
+                            (cell, why.clone())
                         }));
                     }
                 }
@@ -440,19 +476,4 @@ fn unable(cell: &Cell, is_sqlite: bool, schema: Option<&SchemaFile>) -> Option<S
     cell.method
         .unable(is_sqlite)
         .or_else(|| without_type.map(|storage| format!("{} has no {} UUIDs", dialect.name(), storage.name())))
-}
-
-fn read_schema(path: &std::path::Path) -> Result<SchemaFile, Error> {
-    if let Some(table) = path.to_str().and_then(schema::named) {
-        let sqlite_text = Some(table.sqlite.into());
-        return Ok(SchemaFile { path: table.name.into(), text: table.mysql.into(), sqlite_text });
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let next = format!(
-            "--schema takes a file with one CREATE TABLE statement for {{table}}, or the name of a table: {}",
-            schema::table_names()
-        );
-        Error::file(path, error, next)
-    })?;
-    Ok(SchemaFile { path: path.display().to_string(), text, sqlite_text: None })
 }

@@ -6,6 +6,7 @@ pub mod flush;
 pub mod login;
 pub mod matrix;
 pub mod option_file;
+pub mod own_table;
 pub mod place;
 pub mod print;
 pub mod probe;
@@ -103,6 +104,24 @@ pub struct Plan {
     pub shard: Option<Shard>,
 }
 
+/// Asks a target, with its password and how it is protected, for the definition of a table.
+pub type AskTarget<'a> = &'a dyn Fn(&TargetSpec, &Secret, &Protection, &str) -> Result<String, Error>;
+
+/// What decides, beside the words themselves, what the words of a command line mean.
+#[derive(Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// Who asks a target for the definition of a table; without it that is not known.
+    pub ask: Option<AskTarget<'a>>,
+    /// The tables of the run: a run that goes on keeps those that it was begun with.
+    pub tables: BuiltIn,
+}
+
+impl Default for Circumstances<'_> {
+    fn default() -> Self {
+        Self { ask: None, tables: BuiltIn::One }
+    }
+}
+
 /// From the words to the plan: the engine table, the matrix, and the part of it that was asked for.
 ///
 /// `remembered` is the part, and how many there are, that the run in `--out` was begun with, where it is gone on with.
@@ -110,16 +129,20 @@ pub struct Plan {
 /// # Errors
 /// As [`resolve`]; what was said in a plan file is named with its line.
 pub fn of_args(args: &RunArgs, remembered: Option<(u32, u32)>) -> Result<Resolved, Error> {
-    of_args_with(args, remembered, BuiltIn::One)
+    of_args_with(args, remembered, Circumstances::default())
 }
 
-/// The same in the meaning that the words had when those were the tables of a run: what a run that goes on was asked for.
+/// The same in the circumstances of a run.
 ///
 /// # Errors
-/// As [`of_args`].
-pub fn of_args_with(args: &RunArgs, remembered: Option<(u32, u32)>, tables: BuiltIn) -> Result<Resolved, Error> {
+/// As [`of_args`], and what the target said.
+pub fn of_args_with(
+    args: &RunArgs,
+    remembered: Option<(u32, u32)>,
+    circumstances: Circumstances<'_>,
+) -> Result<Resolved, Error> {
     let make = || {
-        let mut resolved = resolve_with(args, &EngineTable::with_file(args.engine_file.as_deref())?, tables)?;
+        let mut resolved = resolve_with(args, &EngineTable::with_file(args.engine_file.as_deref())?, circumstances)?;
         if let Some(word) = args.shard {
             let (number, parts) = shard::asked(word, remembered, |name| std::env::var(name).ok())?;
             shard::cut(&mut resolved, number, parts);
@@ -173,9 +196,12 @@ impl Plan {
         }
     }
 
-    /// Whether other curves, here or in another part of the plan, have the same target: what they store must not meet.
+    /// Whether other curves, here or in another part of the plan, have the same target, or the definition of the table is there: what
+    /// is stored must not meet.
     pub fn shares_target(&self, target: usize) -> bool {
-        self.shard.is_some() || self.curves.iter().filter(|curve| curve.cell.target == target).count() > 1
+        self.shard.is_some()
+            || self.schema.as_ref().is_some_and(|schema| schema.path.starts_with(own_table::ON_TARGET))
+            || self.curves.iter().filter(|curve| curve.cell.target == target).count() > 1
     }
 }
 
@@ -209,12 +235,18 @@ pub struct SchemaFile {
     /// The same table in SQLite's words, where it comes with rowcliff: a user's text is for one kind of database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sqlite_text: Option<String>,
+    /// The name of the table where it was pasted from, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Whether it was taken out of a user's text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_pasted: bool,
 }
 
 impl SchemaFile {
     /// Whether it comes with rowcliff.
     pub fn is_named(&self) -> bool {
-        self.sqlite_text.is_some()
+        self.sqlite_text.is_some() && !self.is_pasted
     }
 }
 
@@ -271,6 +303,9 @@ pub struct Cell {
     pub probe_connections: u32,
     /// Varied settings, in the order of the flags.
     pub settings: Vec<(String, String)>,
+    /// The name of the table, where it is not the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// The cache that every engine is to have.
     pub cache_bytes: Option<u64>,
 }
@@ -290,7 +325,9 @@ impl Cell {
 
     /// The varied settings as one label.
     pub fn settings_label(&self) -> String {
-        let words: Vec<String> = self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let table = self.schema.iter().map(|name| format!("schema={name}"));
+        let words: Vec<String> =
+            table.chain(self.settings.iter().map(|(name, value)| format!("{name}={value}"))).collect();
         words.join(" ")
     }
 

@@ -9,6 +9,7 @@ mod compare;
 mod date;
 mod encode;
 mod fill;
+pub mod footprint;
 mod needs;
 mod parallel;
 mod picker;

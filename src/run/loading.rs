@@ -15,7 +15,7 @@ use super::resume::{self, Start};
 use super::stop::{Firing, InFlight, Judge, StopRules};
 use super::warden::How;
 use super::workers::{Crew, Watch};
-use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, endpoints};
+use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, disk, endpoints};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -93,6 +93,7 @@ pub fn load_batches(
         entry.notes.push(note);
     }
     let mut last_end = None;
+    let mut disk_watch = disk::Watch::default();
     let mut probed = false;
     if runner.past.is_some() && runner.plan.probe.is_some() {
         let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch: begin - 1 };
@@ -162,6 +163,11 @@ pub fn load_batches(
         samples.push(sample);
         if let Some(sample) = samples.last() {
             runner.reporter.report(&Event::Batch { sample, samples: &samples, batches: sizes.batches() });
+        }
+        let place = table.facts().data_directory.clone().unwrap_or_else(|| runner.directory.path().to_owned());
+        if let Some(note) = disk_watch.after_batch(&samples, plan, &place) {
+            runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
+            entry.notes.push(note);
         }
         // A rule that fires on the last batch has nothing left to stop.
         if let Some(Firing { rule, figures }) = firing.filter(|_| batch < sizes.batches()) {

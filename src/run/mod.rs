@@ -9,6 +9,7 @@ pub mod constraint;
 pub mod control_batch;
 pub mod curve;
 pub mod directory;
+pub mod disk;
 pub mod endpoints;
 pub mod interrupt;
 pub mod journal;
@@ -17,6 +18,7 @@ pub mod loading;
 pub mod moved;
 pub mod probes;
 pub mod pulse;
+pub mod rehearsal;
 pub mod resume;
 pub mod seconds;
 pub mod stop;
@@ -43,7 +45,8 @@ use crate::observe::{advice, environment};
 use crate::plan::{CurvePlan, Plan};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
 use crate::record::{CurveRecord, Environment, Outcome, ProbeLine, RunRecord, RunState, Sample};
-use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
+use crate::target::{Target, Verdict};
+use rehearsal::Tried;
 use stop::Firing;
 
 /// What happens in a run, as it happens.
@@ -282,7 +285,7 @@ impl Runner<'_> {
     /// Looks at where the data will be, and says what would spoil the run.
     fn survey(&mut self, record: &mut RunRecord) {
         environment::survey(&mut record.environment, self.plan, &record.targets, self.directory.path());
-        for warning in advice::warnings(self.plan, record, self.directory.path()) {
+        for warning in advice::warnings(self.plan, record) {
             self.reporter.report(&Event::Note(&warning));
             if !record.environment.notes.contains(&warning) {
                 record.environment.notes.push(warning);
@@ -328,6 +331,7 @@ impl Runner<'_> {
     /// Tries every cell once before anything is timed, so that an impossible one is known in the first seconds.
     fn try_matrix(&mut self, record: &mut RunRecord, unreachable: &BTreeMap<usize, String>) -> Result<(), Error> {
         let mut verdicts: BTreeMap<String, Tried> = BTreeMap::new();
+        let mut kept_bytes = 0;
         for index in self.trial_order() {
             if self.interrupt.is_asked() {
                 break;
@@ -342,7 +346,23 @@ impl Runner<'_> {
             let tried = match verdicts.get(&identity) {
                 Some(tried) => tried.clone(),
                 None => {
-                    let tried = self.try_cell(curve, unreachable)?;
+                    let mut trial = rehearsal::Trial {
+                        plan: self.plan,
+                        run_id: &self.run_id,
+                        directory: self.directory.path(),
+                        data_home: self.directory.path(),
+                        kept_bytes,
+                        warden: &mut self.warden,
+                        reporter: &mut *self.reporter,
+                    };
+                    let target = self.targets[curve.cell.target].as_mut();
+                    let tried = trial.cell(curve, target, unreachable.get(&curve.cell.target))?;
+                    if !tried.left_out.is_empty() {
+                        self.left_out.insert(identity.clone(), tried.left_out.clone());
+                    }
+                    if self.plan.keep {
+                        kept_bytes = kept_bytes.saturating_add(tried.estimated_bytes.unwrap_or(0));
+                    }
                     verdicts.insert(identity.clone(), tried.clone());
                     // One trial's table has one name.
                     record.curves[index].table.clone_from(&tried.left);
@@ -380,80 +400,6 @@ impl Runner<'_> {
         order
     }
 
-    fn try_cell(&mut self, curve: &CurvePlan, unreachable: &BTreeMap<usize, String>) -> Result<Tried, Error> {
-        let cell = &curve.cell;
-        if let Some(why) = &curve.unable {
-            return Ok(Verdict::Unable { why: why.clone() }.into());
-        }
-        if let Some(why) = unreachable.get(&cell.target) {
-            return Ok(Verdict::Prevented { why: why.clone() }.into());
-        }
-        let target = &mut self.targets[cell.target];
-        self.warden.begin(target.reins(), Duration::ZERO);
-        let what = format!("the trial of {}", curve.name);
-        let judged = self.warden.wait(self.reporter, (&what, How::Work), || Ok(target.judge(curve)));
-        let mut tried = match judged {
-            Err(ended) => verdict(&ended).into(),
-            Ok(judged) => match judged? {
-                Verdict::Runs { mut notes } => {
-                    notes.extend(self.plan.table_note(cell));
-                    notes.extend(cell.cache_note());
-                    notes.extend(cell.resume_note());
-                    let tried = self.rehearse(curve, &what);
-                    Tried { verdict: with_notes(tried.verdict, notes), ..tried }
-                }
-                other => other.into(),
-            },
-        };
-        tried.stopped = self.warden.take_rule();
-        self.warden.finish();
-        Ok(tried)
-    }
-
-    /// Tries a cell for real: the settings are set and read back, the table is created, one statement is sent and
-    /// read back, all of it is taken back.
-    fn rehearse(&mut self, curve: &CurvePlan, what: &str) -> Tried {
-        let table = table_name(&self.run_id, curve.number);
-        let mark = mark(&self.run_id, curve.number);
-        let order = TableOrder {
-            curve,
-            table: &table,
-            mark: &mark,
-            schema: self.plan.schema_text(curve.cell.target),
-            directory: self.directory.path(),
-            purpose: Purpose::Trial,
-        };
-        let target = &mut self.targets[curve.cell.target];
-        let opened = self.warden.wait(self.reporter, (what, How::Work), || target.open(&order));
-        let mut opened = match opened {
-            Ok(opened) => opened,
-            Err(failure) => {
-                // Ended in the middle, it may have been made.
-                let left = matches!(failure.kind, FailureKind::Cancelled | FailureKind::Lost).then_some(table);
-                return Tried { left, ..verdict(&failure).into() };
-            }
-        };
-        let plan = self.plan;
-        let tried = self.warden.on_table(self.reporter, opened.as_mut(), (what, How::Work), |table| {
-            trial::try_statement(plan, curve, table)
-        });
-        let tried = tried.map(|left_out| {
-            if !left_out.is_empty() {
-                self.left_out.insert(curve.cell_name().to_owned(), left_out);
-            }
-        });
-        let close = ("closing the table of a trial", How::Closing);
-        // One that does not answer is asked for nothing that could wait.
-        let keep = self.warden.is_silent();
-        let closed = self.warden.on_table(self.reporter, opened.as_mut(), close, |table| table.close(keep));
-        let left = (keep || closed.is_err()).then_some(table);
-        let verdict = match tried.and(closed) {
-            Ok(()) => Verdict::runs(),
-            Err(failure) => verdict(&failure),
-        };
-        Tried { left, ..verdict.into() }
-    }
-
     /// Puts back what was changed on a target, and ends what was started for it. Gives what went wrong.
     fn finish_target(&mut self, index: usize) -> Option<String> {
         let target = &mut self.targets[index];
@@ -464,40 +410,6 @@ impl Runner<'_> {
             Ok(finished) => finished.err().map(|error| error.to_string()),
             Err(ended) => Some(format!("{ended}; what is left is put back by `rowcliff restore`")),
         }
-    }
-}
-
-/// What the trial of a cell came to.
-#[derive(Debug, Clone)]
-struct Tried {
-    verdict: Verdict,
-    /// The limit that ended it.
-    stopped: Option<Firing>,
-    /// The table that it may have left behind.
-    left: Option<String>,
-}
-
-impl From<Verdict> for Tried {
-    fn from(verdict: Verdict) -> Self {
-        Self { verdict, stopped: None, left: None }
-    }
-}
-
-/// Whether a failure at the trial of a cell lies in the engine or in the environment.
-fn verdict(failure: &Failure) -> Verdict {
-    match failure.kind {
-        FailureKind::Unable => Verdict::Unable { why: failure.to_string() },
-        _ => Verdict::Prevented { why: failure.to_string() },
-    }
-}
-
-fn with_notes(verdict: Verdict, mut first: Vec<String>) -> Verdict {
-    match verdict {
-        Verdict::Runs { notes } => {
-            first.extend(notes);
-            Verdict::Runs { notes: first }
-        }
-        other => other,
     }
 }
 

@@ -34,6 +34,9 @@ pub struct StopRules {
     pub stall_timeout_seconds: f64,
     /// Whether a stop ends the whole run.
     pub stop_ends_run: bool,
+    /// Whether a curve starts although its estimate exceeds what is free.
+    #[serde(default)]
+    pub no_disk_check: bool,
 }
 
 impl Default for StopRules {
@@ -49,6 +52,7 @@ impl Default for StopRules {
             min_free_disk_bytes: None,
             stall_timeout_seconds: 3600.0,
             stop_ends_run: false,
+            no_disk_check: false,
         }
     }
 }

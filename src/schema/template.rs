@@ -3,6 +3,7 @@
 use crate::key::Storage;
 
 use super::Dialect;
+use super::lex::{Kind, Lexer};
 
 /// The type of a UUID key's column; `None` where the dialect has none for this storage.
 ///
@@ -56,8 +57,14 @@ pub enum SchemaError {
         name: String,
     },
     /// `{key_type}` where the key has no type of its own.
-    #[error("{{key_type}} is the type of a UUID key, and the key of this cell is not one")]
+    #[error("{{key_type}} is the type of a UUID key, and the key of this cell is not one; {{key}} stands for any key")]
     NoKeyType,
+    /// A quote or a comment whose end is not clear.
+    #[error("{statement} has a quote or a comment that does not end, or ends where servers differ")]
+    Unclear {
+        /// Its first words.
+        statement: String,
+    },
     /// Not exactly one CREATE TABLE.
     #[error("a schema has exactly one CREATE TABLE, and this one has {count}")]
     CreateTables {
@@ -98,11 +105,11 @@ pub fn render(template: &str, values: &TemplateValues<'_>) -> Result<String, Sch
 /// A placeholder that means nothing, not exactly one CREATE TABLE, a statement without `{table}`, and statements that
 /// would touch something other than the run's own table.
 pub fn render_statements(template: &str, values: &TemplateValues<'_>) -> Result<Vec<String>, SchemaError> {
-    let statements = Lexer { rest: template, values }.statements()?;
+    let statements = statements(template, values)?;
     let mut rendered = Vec::with_capacity(statements.len());
     let mut create_tables = 0;
     for statement in statements {
-        create_tables += usize::from(statement.kind()? == Kind::CreateTable);
+        create_tables += usize::from(statement.kind()? == Makes::CreateTable);
         if !statement.names_table {
             return Err(SchemaError::TableNotNamed { statement: statement.head() });
         }
@@ -115,7 +122,7 @@ pub fn render_statements(template: &str, values: &TemplateValues<'_>) -> Result<
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+enum Makes {
     CreateTable,
     CreateIndex,
 }
@@ -128,6 +135,8 @@ struct Statement {
     depth: u32,
     names_table: bool,
     names_options: bool,
+    /// Where the comment began that is being read and that a server executes.
+    code: Option<usize>,
 }
 
 impl Statement {
@@ -144,20 +153,20 @@ impl Statement {
         self.words.get(place).map_or("", |(word, _)| word)
     }
 
-    fn kind(&self) -> Result<Kind, SchemaError> {
+    fn kind(&self) -> Result<Makes, SchemaError> {
         let refuse = |why| Err(SchemaError::Refused { statement: self.head(), why });
         match (self.word(0), self.word(1), self.word(2)) {
             ("CREATE", "TABLE", "IF") => refuse("a table that is already there would be taken for a fresh one"),
-            ("CREATE", "TABLE", _) => Ok(Kind::CreateTable),
+            ("CREATE", "TABLE", _) => Ok(Makes::CreateTable),
             ("CREATE", "OR", "REPLACE") => refuse("it would drop a table that the run did not make"),
             ("CREATE", "TEMPORARY" | "TEMP", _) => refuse("the loading connections would not see the table"),
-            ("CREATE", "INDEX", _) | ("CREATE", "UNIQUE" | "FULLTEXT" | "SPATIAL", "INDEX") => Ok(Kind::CreateIndex),
+            ("CREATE", "INDEX", _) | ("CREATE", "UNIQUE" | "FULLTEXT" | "SPATIAL", "INDEX") => Ok(Makes::CreateIndex),
             _ => refuse("only CREATE TABLE and CREATE INDEX are"),
         }
     }
 
     fn with_options(self, options: &str) -> Result<String, SchemaError> {
-        let is_table = self.kind()? == Kind::CreateTable;
+        let is_table = self.kind()? == Makes::CreateTable;
         let mut sql = self.sql;
         if is_table && !self.names_options && !options.is_empty() {
             let partition =
@@ -176,122 +185,97 @@ impl Statement {
 
     fn push_word(&mut self, word: &str) {
         if self.depth == 0 {
-            self.words.push((word.to_ascii_uppercase(), self.sql.len()));
+            // What is put before a word goes before the comment that it stands in.
+            self.words.push((word.to_ascii_uppercase(), self.code.unwrap_or(self.sql.len())));
         }
         self.sql.push_str(word);
     }
 }
 
-/// Reads SQL just far enough to tell code from quotes and comments.
-struct Lexer<'a> {
-    rest: &'a str,
-    values: &'a TemplateValues<'a>,
-}
-
-impl<'a> Lexer<'a> {
-    fn statements(mut self) -> Result<Vec<Statement>, SchemaError> {
-        let mut statements = Vec::new();
-        let mut current = Statement::default();
-        while let Some(c) = self.rest.chars().next() {
-            if self.skip_comment() {
-                current.sql.push(' ');
-            } else if matches!(c, '\'' | '"' | '`') {
-                let quoted = self.take(self.quoted_length(c));
-                current.sql.push_str(quoted);
-            } else if c == ';' {
-                self.take(1);
-                statements.push(std::mem::take(&mut current));
-            } else if let Some(name) = self.placeholder() {
-                self.take(name.len() + 2);
-                self.fill_in(name, &mut current)?;
-            } else if c.is_ascii_alphabetic() || c == '_' {
-                let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'));
-                let word = self.take(self.rest.find(is_end).unwrap_or(self.rest.len()));
-                current.push_word(word);
-            } else {
-                match c {
-                    '(' => current.depth += 1,
-                    ')' => current.depth = current.depth.saturating_sub(1),
+/// The statements of a template, filled in.
+fn statements(template: &str, values: &TemplateValues<'_>) -> Result<Vec<Statement>, SchemaError> {
+    let mut statements = Vec::new();
+    let mut current = Statement::default();
+    for token in Lexer::new(template, values.dialect) {
+        match token.kind {
+            Kind::Comment => current.sql.push(' '),
+            Kind::Delimiter => statements.push(std::mem::take(&mut current)),
+            Kind::Placeholder => fill_in(&token.text[1..token.text.len() - 1], values, &mut current)?,
+            Kind::Word => current.push_word(token.text),
+            Kind::CodeOpen => {
+                current.code = Some(current.sql.len());
+                current.sql.push_str(token.text);
+            }
+            Kind::CodeClose => {
+                current.code = None;
+                current.sql.push_str(token.text);
+            }
+            Kind::Punctuation => {
+                match token.text {
+                    "(" => current.depth += 1,
+                    ")" => current.depth = current.depth.saturating_sub(1),
                     _ => {}
                 }
-                current.sql.push_str(self.take(c.len_utf8()));
+                current.sql.push_str(token.text);
             }
+            Kind::Unclear => return Err(SchemaError::Unclear { statement: current.head() }),
+            Kind::Space | Kind::Quoted => current.sql.push_str(token.text),
         }
-        statements.push(current);
-        // The comment at the end of a file, and the space after the last semicolon, are no statements.
-        statements.retain(|statement| !statement.sql.trim().is_empty());
-        Ok(statements)
     }
+    statements.push(current);
+    // The comment at the end of a file, and the space after the last semicolon, are no statements.
+    statements.retain(|statement| !statement.sql.trim().is_empty());
+    Ok(statements)
+}
 
-    fn take(&mut self, bytes: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(bytes);
-        self.rest = rest;
-        taken
-    }
-
-    fn skip_comment(&mut self) -> bool {
-        let rest = self.rest;
-        let mysql = self.values.dialect == Dialect::Mysql;
-        // MySQL wants white space after the dashes: `5--3` is a sum.
-        let dashes = rest
-            .strip_prefix("--")
-            .is_some_and(|after| !mysql || after.chars().next().is_none_or(|c| c.is_whitespace() || c.is_control()));
-        let length = if dashes || (mysql && rest.starts_with('#')) {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") && !["/*!", "/*M!", "/*+"].iter().any(|code| rest.starts_with(code)) {
-            rest.find("*/").map_or(rest.len(), |at| at + 2)
-        } else {
-            return false;
-        };
-        self.take(length);
-        true
-    }
-
-    /// Bytes up to the closing quote and with it. A doubled quote ends one quoted piece and starts the next.
-    fn quoted_length(&self, quote: char) -> usize {
-        let backslash = self.values.dialect == Dialect::Mysql && quote != '`';
-        let mut chars = self.rest.char_indices().skip(1);
-        while let Some((at, c)) = chars.next() {
-            if c == '\\' && backslash {
-                chars.next();
-            } else if c == quote {
-                return at + 1;
-            }
+fn fill_in(name: &str, values: &TemplateValues<'_>, statement: &mut Statement) -> Result<(), SchemaError> {
+    let with_suffix;
+    let value = match name {
+        "table" => {
+            statement.names_table = true;
+            values.table
         }
-        self.rest.len()
-    }
+        "index" => values.index,
+        "key" => {
+            with_suffix = key_column(values.dialect, values.key_type);
+            &with_suffix
+        }
+        "key_type" => values.key_type.ok_or(SchemaError::NoKeyType)?,
+        "options" => {
+            statement.names_options = true;
+            values.options
+        }
+        _ => match name.strip_prefix("name_") {
+            Some(suffix) => {
+                with_suffix = suffixed(values.table, suffix);
+                &with_suffix
+            }
+            None => return Err(SchemaError::UnknownPlaceholder { name: name.into() }),
+        },
+    };
+    statement.sql.push_str(value);
+    Ok(())
+}
 
-    fn placeholder(&self) -> Option<&'a str> {
-        let after = self.rest.strip_prefix('{')?;
-        let name = &after[..after.find('}')?];
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        is_name.then_some(name)
+/// The whole definition of a key column, without PRIMARY KEY.
+fn key_column(dialect: Dialect, key_type: Option<&str>) -> String {
+    match (key_type, dialect) {
+        (Some(key_type), _) => format!("{key_type} NOT NULL"),
+        (None, Dialect::Mysql) => format!("{} NOT NULL AUTO_INCREMENT", counted_type(dialect)),
+        // As the primary key of a table with a rowid it is the rowid, which SQLite counts.
+        (None, Dialect::Sqlite) => format!("{} NOT NULL", counted_type(dialect)),
     }
+}
 
-    fn fill_in(&self, name: &str, statement: &mut Statement) -> Result<(), SchemaError> {
-        let value = match name {
-            "table" => {
-                statement.names_table = true;
-                self.values.table
-            }
-            "index" => self.values.index,
-            "key" => {
-                statement.sql.push_str(self.values.key_type.unwrap_or(counted_type(self.values.dialect)));
-                match (self.values.key_type, self.values.dialect) {
-                    (None, Dialect::Mysql) => " NOT NULL AUTO_INCREMENT",
-                    _ => " NOT NULL",
-                }
-            }
-            "key_type" => self.values.key_type.ok_or(SchemaError::NoKeyType)?,
-            "options" => {
-                statement.names_options = true;
-                self.values.options
-            }
-            _ => return Err(SchemaError::UnknownPlaceholder { name: name.into() }),
-        };
-        statement.sql.push_str(value);
-        Ok(())
-    }
+/// The table's quoted name with more to it, so that it is as unique as that one. MySQL's names have 64 characters.
+fn suffixed(table: &str, suffix: &str) -> String {
+    let mut chars = table.chars();
+    let quote = chars.next_back().unwrap_or_default();
+    let mut name = format!("{}_{suffix}", chars.as_str());
+    let longest = name.char_indices().nth(65).map_or(name.len(), |(at, _)| at);
+    name.truncate(longest);
+    name.push(quote);
+    name
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::rows::footprint::Layout;
 use crate::schema::Variant;
 
 const BUILT_IN: &str = include_str!("../../schemas/engines.toml");
@@ -40,6 +41,9 @@ pub struct Engine {
     /// What has to be different in its table.
     #[serde(default)]
     pub table: Variant,
+    /// How it lays a table out in its files, where that is known and nothing is compressed: what the estimate of disk goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
     /// Bytes of one row in its files, for the estimate of `check`.
     #[serde(default)]
     pub row_bytes: RowBytes,
@@ -329,6 +333,7 @@ impl Engine {
             cache: None,
             can: Capabilities::default(),
             table: Variant::Standard,
+            layout: None,
             row_bytes: RowBytes::default(),
             record: Vec::new(),
             hides_rows: Vec::new(),

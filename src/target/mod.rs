@@ -5,6 +5,7 @@
 //! resume share it.
 
 pub mod answer;
+pub mod definition;
 pub mod engines;
 pub mod mysql;
 pub mod reading;

@@ -40,7 +40,8 @@ pub fn open(opening: &Opening<'_>) -> Result<Vec<Box<dyn Target>>, Error> {
         .map(|(index, spec)| {
             let target: Box<dyn Target> = match &spec.place {
                 Place::Sqlite { path } => {
-                    Box::new(SqliteTarget::new(path.clone(), plan.shares_target(index)).of_run(*run_id))
+                    let target = SqliteTarget::new(path.clone(), plan.shares_target(index)).of_run(*run_id);
+                    Box::new(if *mode == Mode::ReadsOnly { target.in_memory() } else { target })
                 }
                 Place::Server(place) => {
                     let secret = secrets.get(index).cloned().unwrap_or_default();

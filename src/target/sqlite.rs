@@ -36,18 +36,26 @@ pub struct SqliteTarget {
     numbered: bool,
     /// The run that goes on here, whose own files are no strangers.
     run_id: Option<String>,
+    /// Whether tables are tried in memory and no file is made.
+    in_memory: bool,
 }
 
 impl SqliteTarget {
     /// Files below the run's directory, or at `path`.
     pub fn new(path: Option<PathBuf>, numbered: bool) -> Self {
-        Self { path, numbered, run_id: None }
+        Self { path, numbered, run_id: None, in_memory: false }
     }
 
     /// The same for a run that goes on.
     #[must_use]
     pub fn of_run(self, run_id: Option<&str>) -> Self {
         Self { run_id: run_id.map(str::to_owned), ..self }
+    }
+
+    /// The same for a look: what is tried is tried in memory.
+    #[must_use]
+    pub fn in_memory(self) -> Self {
+        Self { in_memory: true, ..self }
     }
 
     /// Whether a file is what this run left of a curve before anything of it was recorded.
@@ -99,6 +107,11 @@ impl Target for SqliteTarget {
     }
 
     fn open(&mut self, order: &TableOrder<'_>) -> Result<Box<dyn Table>, Failure> {
+        if self.in_memory {
+            // Both connections of a table see it under one name, and it is gone with the last of them.
+            let name = format!("file:{}?mode=memory&cache=shared", order.table);
+            return Ok(Box::new(SqliteTable::create(PathBuf::from(name), order)?));
+        }
         let path = self.file(order.directory, order.curve.number);
         if order.purpose == Purpose::GoOn {
             return Ok(Box::new(SqliteTable::reopen(path, order)?));
@@ -183,12 +196,15 @@ struct SqliteTable {
 impl SqliteTable {
     fn create(path: PathBuf, order: &TableOrder<'_>) -> Result<Self, Failure> {
         let cell = &order.curve.cell;
-        let pragmas = pragmas(cell);
+        let mut pragmas = pragmas(cell);
+        // A database in memory has a journal of its own kind.
+        pragmas.retain(|(name, _)| name != "journal_mode" || !is_in_memory(&path));
         let control = open(&path, &pragmas)?;
         let name = quote_identifier(order.table);
         for sql in order.statements(Dialect::Sqlite, &name, &format!("\"{}_id2\"", order.table), "")? {
+            // One statement, whatever it looks like.
             control
-                .execute_batch(&sql)
+                .execute(&sql, [])
                 .map_err(|error| Failure { message: format!("CREATE TABLE: {error}"), ..failure(error) })?;
         }
         Self::described(path, pragmas, control, order)
@@ -278,8 +294,16 @@ fn pragmas(cell: &Cell) -> Vec<(String, String)> {
     list
 }
 
+/// Whether it is the name of a database in memory.
+fn is_in_memory(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.starts_with("file:") && name.ends_with("?mode=memory&cache=shared"))
+}
+
 fn open(path: &Path, pragmas: &[(String, String)]) -> Result<Connection, Failure> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if is_in_memory(path) {
+        flags |= OpenFlags::SQLITE_OPEN_URI;
+    }
     let conn = Connection::open_with_flags(path, flags)
         .map_err(|error| Failure { message: format!("{}: {error}", path.display()), ..failure(error) })?;
     for (name, value) in pragmas {

@@ -230,7 +230,10 @@ fn show_and_plot_need_nothing_but_the_files() {
 #[test]
 fn check_prints_the_plan_and_writes_nothing() {
     let home = tempfile::tempdir().unwrap();
-    let output = run(home.path(), &["check", "--rows", "34000000000", "--batch-rows", "1M", "--connections", "1,8"]);
+    let output = run(
+        home.path(),
+        &["check", "--rows", "34000000000", "--no-disk-check", "--batch-rows", "1M", "--connections", "1,8"],
+    );
     assert_eq!(code(&output), exit::OK, "{}", text(&output));
     let out = stdout(&output);
     for expected in ["34,000 x 1M", "34G", "2 of 4 curves would run", "skipped: ", "one writer"] {
@@ -270,8 +273,10 @@ fn signal(child: &std::process::Child, name: &str) {
 fn a_signal_ends_the_run_in_good_order_within_ten_seconds() {
     for name in ["INT", "TERM", "HUP"] {
         let home = tempfile::tempdir().unwrap();
-        let mut child =
-            started(home.path(), &["run", "--rows", "1G", "--batch-rows", "20k", "--key", "uuid4", "--out", "r"]);
+        let mut child = started(
+            home.path(),
+            &["run", "--rows", "1G", "--no-disk-check", "--batch-rows", "20k", "--key", "uuid4", "--out", "r"],
+        );
         let asked = Instant::now();
         signal(&child, name);
         let status = child.wait().unwrap();
@@ -337,8 +342,20 @@ fn recorded(home: &std::path::Path, batches: usize) {
 fn a_second_signal_leaves_at_once() {
     let home = tempfile::tempdir().unwrap();
     // One statement that takes seconds, so that the orderly end cannot be over before the second signal.
-    let words =
-        ["run", "--rows", "1G", "--batch-rows", "200k", "--statement-rows", "200k", "--key", "uuid4", "--out", "r"];
+    let words = [
+        "run",
+        "--rows",
+        "1G",
+        "--no-disk-check",
+        "--batch-rows",
+        "200k",
+        "--statement-rows",
+        "200k",
+        "--key",
+        "uuid4",
+        "--out",
+        "r",
+    ];
     let mut child = started(home.path(), &words);
     signal(&child, "INT");
     signal(&child, "INT");
@@ -350,8 +367,10 @@ fn a_second_signal_leaves_at_once() {
 #[test]
 fn a_run_that_is_going_on_can_be_shown_and_not_cleaned() {
     let home = tempfile::tempdir().unwrap();
-    let mut child =
-        started(home.path(), &["run", "--rows", "1G", "--batch-rows", "20k", "--key", "uuid4", "--out", "r"]);
+    let mut child = started(
+        home.path(),
+        &["run", "--rows", "1G", "--no-disk-check", "--batch-rows", "20k", "--key", "uuid4", "--out", "r"],
+    );
     let shown = run(home.path(), &["show", "r"]);
     let plotted = run(home.path(), &["plot", "r", "--out", "p"]);
     let cleaned = run(home.path(), &["clean", "r"]);

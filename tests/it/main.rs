@@ -16,6 +16,7 @@ mod loaders;
 mod mariadb;
 mod mysql;
 mod observe;
+mod pasted;
 mod pictures;
 mod plans;
 mod plans_of_posts;

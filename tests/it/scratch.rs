@@ -234,7 +234,19 @@ fn a_start_that_fails_quotes_the_error_log_and_keeps_it() {
 /// A run that does not end by itself soon, once its second batch is recorded.
 fn long_run(home: &Path, binary: &Path) -> Child {
     let target = target(binary);
-    let words = ["--engine", "innodb", "--key", "uuid4", "--rows", "1G", "--batch-rows", "5k", "--connections", "2"];
+    let words = [
+        "--engine",
+        "innodb",
+        "--key",
+        "uuid4",
+        "--rows",
+        "1G",
+        "--no-disk-check",
+        "--batch-rows",
+        "5k",
+        "--connections",
+        "2",
+    ];
     let child = rowcliff(home)
         .args(["run", "--target", &target, "--out", "out", "--quiet"])
         .args(words)

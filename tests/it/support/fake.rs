@@ -425,6 +425,7 @@ impl FakeRun {
                         flush: Flush::AsIs,
                         method: Method::Insert,
                         connections: self.connections,
+                        schema: None,
                         settings: Vec::new(),
                         cache_bytes: None,
                         probe_connections: 0,
