@@ -143,7 +143,8 @@ fn check_words(said: &str, facts: &TableFacts, definition: &Definition) -> Optio
     let names: Vec<String> = facts.columns.iter().map(|column| column.name.clone()).collect();
     let mut columns = crate::schema::names_in(&check.expression, &names);
     columns.extend(check.column.clone().filter(|_| columns.is_empty()));
-    let name = check.name.as_ref().map_or_else(String::new, |name| format!("{name} "));
+    let called = |name: &String| format!("{} ", crate::schema::template::pasted_name(&facts.quoted_name, name));
+    let name = check.name.as_ref().map_or_else(String::new, called);
     let is_number = |column: &&Column| {
         columns.contains(&column.name)
             && matches!(column.data_type, ColumnType::Int { .. } | ColumnType::Decimal { .. })

@@ -11,7 +11,7 @@ mod lex;
 mod named;
 pub mod pasted;
 mod reported;
-mod template;
+pub(crate) mod template;
 mod tokens;
 
 pub use built_in::{BuiltIn, KeyKind, TEMPLATES, Template, Variant, template};

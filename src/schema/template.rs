@@ -278,9 +278,29 @@ fn suffixed(table: &str, suffix: &str) -> String {
     name
 }
 
+/// The name that a constraint has in the text it was pasted from: a copy's is that of its table with a number and the old one
+/// behind it.
+pub fn pasted_name<'a>(quoted_table: &str, name: &'a str) -> &'a str {
+    let table = quoted_table.trim_matches(['`', '"']);
+    let behind = name.strip_prefix(table).and_then(|rest| rest.strip_prefix('_')).and_then(|rest| rest.split_once('_'));
+    match behind {
+        Some((number, old)) if !old.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => old,
+        _ => name,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copied_constraint_is_called_what_its_text_calls_it() {
+        let copied = suffixed("`rowcliff_x_1`", "12_v_small");
+        assert_eq!(pasted_name("`rowcliff_x_1`", copied.trim_matches('`')), "v_small");
+        for own in ["v_small", "rowcliff_x_1", "rowcliff_x_1_", "rowcliff_x_1_small", "rowcliff_x_1_1_"] {
+            assert_eq!(pasted_name("`rowcliff_x_1`", own), own);
+        }
+    }
 
     const VALUES: TemplateValues<'_> = TemplateValues {
         dialect: Dialect::Mysql,

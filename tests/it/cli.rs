@@ -309,7 +309,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     let background = ["env", "--ignore-signal=INT"];
     for (by, ignored, ends) in [(&["nohup"][..], "HUP", "INT"), (&trap, "HUP", "TERM"), (&background, "INT", "HUP")] {
         let home = tempfile::tempdir().unwrap();
-        let words = ["run", "--rows", "1G", "--batch-rows", "5k", "--key", "autoinc", "--out", "r"];
+        let words = ["run", "--rows", "1G", "--batch-rows", "5k", "--key", "autoinc", "--no-disk-check", "--out", "r"];
         let mut child = rowcliff_by(by, home.path())
             .args(words)
             .stdin(Stdio::null())
