@@ -157,7 +157,8 @@ pub fn human_seconds(seconds: f64) -> String {
 
 /// A rate for people: `950`, `61.2k`, `1.25M` (per second; the unit is the caller's).
 pub fn human_rate(per_second: f64) -> String {
-    match per_second {
+    // 999.9k is 1.00M: a figure has the unit that it has once it is rounded.
+    match three_digits(per_second) {
         r if !r.is_finite() => "-".into(),
         r if r < 1e3 => significant(r),
         r if r < 1e6 => format!("{}k", significant(r / 1e3)),
@@ -171,12 +172,18 @@ pub fn times(count: u64, factor: f64) -> u64 {
     ((count as f64 * factor).round() as u64).max(1)
 }
 
+/// Rounded to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
 /// Three significant digits, never in scientific notation and never a bare `0.000` for a positive number.
 pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
-    let magnitude = value.abs().log10().floor() as i32;
+    // 9.999 is 10.0, not 10.00.
+    let magnitude = three_digits(value).abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 12) as usize;
     format!("{value:.decimals$}")
 }
@@ -195,6 +202,18 @@ pub fn printable(text: &str, lines: bool) -> std::borrow::Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_that_is_rounded_up_keeps_three_digits() {
+        for (value, text) in
+            [(9.999, "10.0"), (99.96, "100"), (0.09999, "0.100"), (9.99, "9.99"), (999.7, "1000"), (-9.999, "-10.0")]
+        {
+            assert_eq!(significant(value), text);
+        }
+        for (rate, text) in [(9_999.99, "10.0k"), (999_900.0, "1.00M"), (999.7, "1.00k"), (999.4, "999")] {
+            assert_eq!(human_rate(rate), text);
+        }
+    }
 
     #[test]
     fn rows_are_decimal_and_exact() {

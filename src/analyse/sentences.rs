@@ -41,7 +41,7 @@ pub fn factor(reading: &Reading) -> Option<String> {
 
 /// Everything about a curve in one line.
 pub fn in_short(reading: &Reading) -> String {
-    let mut words: Vec<String> = factor(reading).filter(|_| reading.shape != Shape::TooShort).into_iter().collect();
+    let mut words: Vec<String> = factor(reading).into_iter().collect();
     words.push(course(reading));
     words.extend(reading.rhythm.as_ref().map(Rhythm::sentence));
     words.extend(slumps(reading));

@@ -4,22 +4,19 @@ use super::Output;
 use super::slowdown::Gate;
 use crate::cli::reading::CliffsArgs;
 use crate::error::{Error, exit};
-use crate::render::cliffs::{self, AllCounted};
-use crate::render::counted;
-use crate::render::input::{self, Input};
+use crate::render::{cliffs, input};
 
 /// Prints the readings.
 ///
 /// # Errors
 /// A path is no run's, or its files cannot be read.
 pub fn run(args: &CliffsArgs) -> Result<Output, Error> {
-    let mut input = input::load_with(&args.runs, &args.foreign.options())?;
+    let input = input::load_with(&args.runs, &args.foreign.options())?;
     if let Some(axis) = &input.other_x {
         let next = "a cliff is one of table sizes; name the column of rows in the table with --x COLUMN";
         return Err(Error::file(&args.runs[0], format!("{axis:?} is not the size of the table"), next));
     }
-    let counted = all_counted(&mut input);
-    let judged = cliffs::judge_all(&input, &counted, args.cliff_factor);
+    let judged = cliffs::judge_all(&input, args.cliff_factor);
     let found = cliffs::any_cliff(&judged);
     let mut stderr = input.problems.clone();
     let exit = match judged.is_empty() {
@@ -40,23 +37,4 @@ pub fn run(args: &CliffsArgs) -> Result<Output, Error> {
         false => cliffs::text(&judged),
     };
     Ok(Output { stdout, stderr, exit })
-}
-
-/// The counters of every run there is. A file of them that cannot be read is a problem of the input, and no error.
-pub(super) fn all_counted(input: &mut Input) -> AllCounted {
-    let mut all = AllCounted::new();
-    for run in input.runs.iter().filter(|run| run.path.is_dir()) {
-        match counted::counters(&run.path) {
-            Ok(found) => {
-                all.extend(found.into_iter().map(|(curve, counted)| ((run.label.clone(), curve), counted)));
-            }
-            Err(error) => {
-                input.problems.push(format!(
-                    "{}: {error}; no counter is evidence",
-                    run.path.join(crate::record::detail::COUNTERS_FILE).display()
-                ));
-            }
-        }
-    }
-    all
 }

@@ -2,13 +2,14 @@
 
 use super::plot::keep_only;
 use super::{Output, published};
-use crate::analyse::cliffs::{self, CLIFF_FACTOR};
-use crate::analyse::compare::{Candidate, Onset, OnsetOf, figures, matching, speed, too_short};
+use crate::analyse::cliffs::CLIFF_FACTOR;
+use crate::analyse::compare::{Candidate, Onset, figures, matching, speed, too_short};
 use crate::analyse::probe_rates::{probe_pairs, probe_rates};
 use crate::analyse::settings::{Settings, differences};
 use crate::analyse::{Cell, Curve, cells};
 use crate::cli::reckon::CompareArgs;
 use crate::error::{Error, exit};
+use crate::render::cliffs;
 use crate::render::compare::{Alone, Comparison, Pair, SideCurve};
 use crate::render::input::{self, Input};
 use crate::render::names::{Named, short_names};
@@ -34,7 +35,7 @@ pub fn run(args: &CompareArgs) -> Result<Output, Error> {
             return Err(Error::file(path, format!("{axis:?} is not the size of the table"), next));
         }
     }
-    let comparison = compare(&base, &new, args, Some(&onset));
+    let comparison = compare(&base, &new, args);
     let mut stderr = [base.problems, new.problems].concat();
     if let Some(error) = failed(&comparison, args) {
         if comparison.pairs.is_empty() {
@@ -135,7 +136,7 @@ impl<'a> Side<'a> {
     }
 }
 
-fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>) -> Comparison {
+fn compare(base: &Input, new: &Input, args: &CompareArgs) -> Comparison {
     let (base_curves, new_curves) = (Side::curves(base), Side::curves(new));
     let (base, new) = (Side::of(base, &base_curves), Side::of(new, &new_curves));
     let found = matching(&base.candidates(), &new.candidates());
@@ -143,14 +144,14 @@ fn compare(base: &Input, new: &Input, args: &CompareArgs, onset: OnsetOf<'_>) ->
         base: args.base.display().to_string(),
         new: args.new.display().to_string(),
         tolerance: args.tolerance,
-        compares_onsets: onset.is_some(),
+        compares_onsets: true,
         only_base: base.alone(&|at| found.iter().any(|pair| pair.0 == at)),
         only_new: new.alone(&|at| found.iter().any(|pair| pair.1 == at)),
-        pairs: found.iter().map(|&(b, n)| pair((&base, b), (&new, n), onset)).collect(),
+        pairs: found.iter().map(|&(b, n)| pair((&base, b), (&new, n))).collect(),
     }
 }
 
-fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize), onset: OnsetOf<'_>) -> Pair {
+fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize)) -> Pair {
     let (base_cell, new_cell) = (&base.cells[b], &new.cells[n]);
     let (base_curves, new_curves) = (base.told(base_cell), new.told(new_cell));
     let (base_good, new_good) = (base.good(base_cell), new.good(new_cell));
@@ -165,7 +166,9 @@ fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize), onset: Onse
         (Ok(speed), _) => Some((speed.from_rows, speed.to_rows)),
         (Err(_), short) => short.map(|short| (short.from_rows, short.to_rows)),
     };
-    let side = |curves: &[&Curve]| sizes.map(|sizes| figures(curves, sizes, onset));
+    let figures_of = |side: &Side<'_>, curves: &[&Curve]| {
+        sizes.map(|sizes| figures(curves, sizes, Some(&|curve: &Curve| onset(side.input, curve))))
+    };
     let rates =
         |side: &Side<'_>, curves: &[&Curve]| probe_rates(curves.iter().flat_map(|curve| side.input.probes_of(curve)));
     let (base_settings, new_settings) = (base.settings(&base_good), new.settings(&new_good));
@@ -175,8 +178,8 @@ fn pair((base, b): (&Side<'_>, usize), (new, n): (&Side<'_>, usize), onset: Onse
             (one, other) if one == other => one.clone(),
             (one, other) => format!("{one} -> {other}"),
         },
-        base: side(&base_good),
-        new: side(&new_good),
+        base: figures_of(base, &base_good),
+        new: figures_of(new, &new_good),
         tables: tables_apart((base, &base_good), (new, &new_good)),
         differences: recorded.then(|| differences(&base_settings, &new_settings)),
         probes: if apart { Vec::new() } else { probe_pairs(&rates(base, &base_good), &rates(new, &new_good)) },
@@ -230,8 +233,12 @@ fn one_keeps_no_row(base: &[SideCurve], new: &[SideCurve]) -> Option<String> {
     }
 }
 
-/// Where the first cliff of a curve begins.
-fn onset(curve: &Curve) -> Option<Onset> {
-    let reading = cliffs::read(&curve.samples, CLIFF_FACTOR);
-    reading.cliffs.first().map(|cliff| Onset { from_rows: cliff.onset_from_rows, to_rows: cliff.onset_to_rows })
+/// Where the first cliff of a curve begins; one of low confidence has no place that could have moved.
+fn onset(input: &Input, curve: &Curve) -> Option<Onset> {
+    let reading = cliffs::read(input, curve, CLIFF_FACTOR);
+    reading
+        .cliffs
+        .first()
+        .filter(|_| reading.has_cliff())
+        .map(|cliff| Onset { from_rows: cliff.onset_from_rows, to_rows: cliff.onset_to_rows })
 }

@@ -11,7 +11,7 @@ use crate::record::store::replace_file;
 use crate::render::cliffs::{self, Judged};
 use crate::render::input::{self, Input};
 use crate::render::probes;
-use crate::render::report::{ReportOptions, report};
+use crate::render::report::{ReportOptions, answer, report};
 
 /// Name of the report in a run's directory.
 pub const REPORT_FILE: &str = "report.html";
@@ -31,8 +31,7 @@ pub fn run(args: &ReportArgs) -> Result<Output, Error> {
     let beside = |path: &PathBuf| if path.is_dir() { path.join(REPORT_FILE) } else { path.with_file_name(REPORT_FILE) };
     let path = args.out.clone().or_else(|| args.runs.first().map(beside)).unwrap_or_else(|| REPORT_FILE.into());
     let path = if path.is_dir() { path.join(REPORT_FILE) } else { path };
-    let counted = super::cliffs::all_counted(&mut input);
-    let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
+    let judged = cliffs::judge_all(&input, CLIFF_FACTOR);
     let options = ReportOptions { title: args.title.clone(), ..parts(&input, &judged) };
     write(&input, &path, &options)?;
     Ok(Output { stdout: format!("{}\n", path.display()), stderr: input.problems, exit: exit::OK })
@@ -41,7 +40,8 @@ pub fn run(args: &ReportArgs) -> Result<Output, Error> {
 /// The usual report, with what is read from its curves and what its probes found.
 pub(super) fn parts(input: &Input, judged: &[Judged<'_>]) -> ReportOptions {
     let cliffs = (!judged.is_empty()).then(|| cliffs::section(judged));
-    ReportOptions { cliffs, probes: probes::section::section(input), ..ReportOptions::default() }
+    let answer = answer::sentences(input, judged);
+    ReportOptions { answer, cliffs, probes: probes::section::section(input), ..ReportOptions::default() }
 }
 
 /// Writes the report; an old one is whole until the new one is.

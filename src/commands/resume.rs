@@ -81,7 +81,7 @@ pub fn go_on(directory: &Path, words: &Words<'_>, reporter: &mut dyn Reporter) -
         stderr.extend(summary.record.curves.iter().filter_map(super::run::cannot_go_on));
         if words.plan.fail_on_cliff || words.fail_on_slowdown.is_some() {
             let input = input::load(&[directory.to_owned()])?;
-            let judged = cliffs::judge_all(&input, &cliffs::AllCounted::new(), CLIFF_FACTOR);
+            let judged = cliffs::judge_all(&input, CLIFF_FACTOR);
             let gate = Gate::of(&judged, words.fail_on_slowdown);
             exit =
                 gate.exit(with_cliff(exit, words.plan.fail_on_cliff && cliffs::any_cliff(&judged)), words.plan.strict);

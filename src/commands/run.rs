@@ -187,7 +187,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan, fail_on_slowdown: O
     let mut has_cliff = false;
     let mut gate = Gate::default();
     match crate::render::input::load(&[directory.to_owned()]) {
-        Ok(mut input) => {
+        Ok(input) => {
             if compares_engines(plan) {
                 let text = crate::render::show::defaults_in_force(&summary.record);
                 stdout.push_str(&text);
@@ -197,8 +197,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan, fail_on_slowdown: O
             }
             stdout.push_str(&crate::render::show::summary(&input));
             stdout.push('\n');
-            let counted = super::cliffs::all_counted(&mut input);
-            let judged = cliffs::judge_all(&input, &counted, CLIFF_FACTOR);
+            let judged = cliffs::judge_all(&input, CLIFF_FACTOR);
             has_cliff = cliffs::any_cliff(&judged);
             gate = Gate::of(&judged, fail_on_slowdown);
             if !judged.is_empty() {

@@ -1,7 +1,5 @@
 //! What is read from curves, for people and for machines.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
 use super::input::Input;
@@ -17,9 +15,6 @@ use crate::units::{human_rate, human_rows, human_seconds};
 
 /// The version of the layout of the JSON.
 pub const FORMAT_VERSION: u32 = 2;
-
-/// Counters of the curves of the input, by run and curve.
-pub type AllCounted = HashMap<(String, String), Counted>;
 
 /// A curve with what is read from it.
 #[derive(Debug, Clone)]
@@ -41,24 +36,21 @@ pub struct Judged<'a> {
 }
 
 /// Reads every curve of the input that has samples.
-pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) -> Vec<Judged<'a>> {
+pub fn judge_all(input: &Input, cliff_factor: f64) -> Vec<Judged<'_>> {
     let names = curve_names(input);
     let read: Vec<(&Curve, String, Reading)> = input
         .curves
         .iter()
         .zip(names)
         .filter(|(curve, _)| !curve.samples.is_empty())
-        .map(|(curve, name)| (curve, name, cliffs::read(&curve.samples, cliff_factor)))
+        .map(|(curve, name)| (curve, name, read(input, curve, cliff_factor)))
         .collect();
     let agreeing: Vec<bool> = read.iter().map(|one| another_repeat_agrees(one, &read)).collect();
     read.into_iter()
         .zip(agreeing)
-        .map(|((curve, name, mut reading), agrees)| {
+        .map(|((curve, name, reading), agrees)| {
             let record = input.record_of(curve);
-            let counters = counted.get(&(curve.run.clone(), curve.name.clone()));
-            let unsure: Vec<_> =
-                reading.cliffs.iter().flat_map(|cliff| doubts(curve, counters, load(input, curve), cliff)).collect();
-            unsure.into_iter().for_each(|(most, why)| reading.doubt(most, why));
+            let counters = counters_of(input, curve);
             let found = reading.cliffs.iter().map(|cliff| evidence(curve, record, counters, cliff)).collect();
             let rhythm = reading.rhythm.as_ref().map(|rhythm| of_rhythm(curve, record, counters, rhythm));
             let control = record.and_then(|record| record.control_batch.clone()).map(|control| {
@@ -79,6 +71,19 @@ pub fn judge_all<'a>(input: &'a Input, counted: &AllCounted, cliff_factor: f64) 
             }
         })
         .collect()
+}
+
+/// Reads one curve, with what its machine did: every command that says something of a curve reads it here.
+pub fn read(input: &Input, curve: &Curve, cliff_factor: f64) -> Reading {
+    let mut reading = cliffs::read(&curve.samples, cliff_factor);
+    let (counters, load) = (counters_of(input, curve), load(input, curve));
+    let unsure: Vec<_> = reading.cliffs.iter().flat_map(|cliff| doubts(curve, counters, load, cliff)).collect();
+    unsure.into_iter().for_each(|(most, why)| reading.doubt(most, why));
+    reading
+}
+
+fn counters_of<'a>(input: &'a Input, curve: &Curve) -> Option<&'a Counted> {
+    input.counted.get(&(curve.run.clone(), curve.name.clone()))
 }
 
 /// The load average before the curve's run, and the cores of its machine.
@@ -269,14 +274,8 @@ pub fn document(judged: &[Judged<'_>], cliff_factor: f64) -> Value {
 }
 
 fn one_value(one: &Judged<'_>) -> Value {
-    let reading = &one.reading;
     let labels = &one.curve.labels;
-    let rate = |cost: Option<f64>| cost.map(|cost| 1e6 / cost);
-    let spikes = reading
-        .spikes
-        .iter()
-        .map(|spike| json!({ "batch": spike.batch, "table_rows": spike.table_rows, "factor": spike.factor }));
-    json!({
+    let mut value = json!({
         "run": one.curve.run,
         "curve": one.curve.name,
         "target": labels.target,
@@ -287,6 +286,22 @@ fn one_value(one: &Judged<'_>) -> Value {
         "method": labels.method,
         "connections": labels.connections,
         "repeat": one.curve.repeat,
+    });
+    if let (Value::Object(value), Value::Object(reading)) = (&mut value, reading_value(one)) {
+        value.extend(reading);
+    }
+    value
+}
+
+/// What is read from a curve, in every document that has it.
+pub fn reading_value(one: &Judged<'_>) -> Value {
+    let reading = &one.reading;
+    let rate = |cost: Option<f64>| cost.map(|cost| 1e6 / cost);
+    let spikes = reading
+        .spikes
+        .iter()
+        .map(|spike| json!({ "batch": spike.batch, "table_rows": spike.table_rows, "factor": spike.factor }));
+    json!({
         "shape": reading.shape.word(),
         "batches": reading.batches,
         "left_out_batches": reading.left_out,

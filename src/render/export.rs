@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+use super::cliffs::{judge_all, reading_value};
 use super::columns::for_machines;
 use super::input::Input;
 use super::show::{reason, rows};
 use crate::analyse::Curve;
+use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::record::Sample;
 
 /// A line for each batch, with a header. A figure that is not known is empty.
@@ -25,14 +27,17 @@ pub fn csv(input: &Input, wide: bool) -> String {
 /// The version of the layout of the JSON.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// One document: every curve with its labels, its outcome and its batches, a line each. A figure that is not known is null.
+/// One document: every curve with its labels, its outcome, what is read from it and its batches, a line each. A figure that is not known is null.
 pub fn json(input: &Input, wide: bool) -> String {
-    let curves: Vec<String> = input.curves.iter().map(|curve| one_curve(input, curve, wide)).collect();
+    let judged = judge_all(input, CLIFF_FACTOR);
+    let reading_of = |curve: &Curve| judged.iter().find(|one| std::ptr::eq(one.curve, curve)).map(reading_value);
+    let curves: Vec<String> =
+        input.curves.iter().map(|curve| one_curve(input, curve, reading_of(curve).unwrap_or_default(), wide)).collect();
     let curves = if curves.is_empty() { String::new() } else { format!("\n{}\n", curves.join(",\n")) };
     format!("{{\"format\":\"rowcliff-show\",\"format_version\":{FORMAT_VERSION},\"curves\":[{curves}]}}\n")
 }
 
-fn one_curve(input: &Input, curve: &Curve, wide: bool) -> String {
+fn one_curve(input: &Input, curve: &Curve, reading: Value, wide: bool) -> String {
     // What every batch of a curve has in common stands once, above them.
     let labels = labels(input, curve);
     let columns: Vec<_> =
@@ -43,7 +48,8 @@ fn one_curve(input: &Input, curve: &Curve, wide: bool) -> String {
     });
     let batches: Vec<String> = batches.collect();
     let batches = if batches.is_empty() { String::new() } else { format!("\n{}\n", batches.join(",\n")) };
-    object(labels.into_iter(), &format!(",\"batches\":[{batches}]"))
+    let head = labels.into_iter().chain([("reading", reading)]);
+    object(head, &format!(",\"batches\":[{batches}]"))
 }
 
 fn labels(input: &Input, curve: &Curve) -> Vec<(&'static str, Value)> {
@@ -119,5 +125,28 @@ mod tests {
         assert_eq!((&batches[1]["p99_us"], batches[0].get("engine")), (&1500.into(), None));
         let empty: Value = serde_json::from_str(&json(&Input::default(), false)).unwrap();
         assert_eq!(empty["curves"], Value::Array(Vec::new()));
+    }
+
+    #[test]
+    fn a_curve_is_read_here_as_in_every_other_document() {
+        let sample = |batch: u64| Sample {
+            curve: "c".into(),
+            batch,
+            rows: 100_000,
+            table_rows: batch * 100_000,
+            seconds: if batch % 3 == 0 { 1.8 } else { 1.0 } + 0.01 * (batch % 7) as f64,
+            ..Sample::default()
+        };
+        let samples = (1..=36).map(sample).collect();
+        let input = Input { curves: group(&[RunSamples { run: "r".into(), samples }]).curves, ..Input::default() };
+        let shown: Value = serde_json::from_str(&json(&input, false)).unwrap();
+        let reading = shown["curves"][0]["reading"].as_object().unwrap();
+        let told = crate::render::cliffs::document(&judge_all(&input, CLIFF_FACTOR), CLIFF_FACTOR).to_string();
+        let told: Value = serde_json::from_str(&told).unwrap();
+        for (name, value) in reading {
+            assert_eq!(value, &told["curves"][0][name], "{name}");
+        }
+        assert_eq!(reading["rhythm"]["period_batches"], 3);
+        assert!(reading["slowdown"].is_number() && reading["certainty"]["confidence"].is_string(), "{reading:?}");
     }
 }

@@ -1,15 +1,17 @@
 //! The runs to show, read from their directories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::columns::Moved;
+use super::counted;
+use crate::analyse::evidence::Counted;
 use crate::analyse::{Curve, Labels, RunSamples, Standing, group};
 use crate::record::foreign::{self, ForeignOptions, Refused};
 use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
-use crate::record::{CounterLine, CurveRecord, Outcome, ProbeLine, RunRecord, Sample, detail};
+use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +31,8 @@ pub struct Input {
     pub runs: Vec<LoadedRun>,
     /// Their curves, in the order of the plan; those that never ran have no samples.
     pub curves: Vec<Curve>,
+    /// How far each counter moved with each batch, by run and curve.
+    pub counted: HashMap<(String, String), Counted>,
     /// What the counters of each batch say, by run, curve and batch.
     pub moved: BTreeMap<(String, String, u64), Moved>,
     /// What probes measured, by run and curve, in the order of the file.
@@ -117,40 +121,10 @@ pub fn load_with(paths: &[PathBuf], options: &ForeignOptions) -> Result<Input, I
     });
     let mut input = Input { other_x, ..assemble(parts, problems) };
     for index in 0..input.runs.len() {
-        add_counters(&mut input, index);
+        counted::add(&mut input, index);
         add_probes(&mut input, index);
     }
     Ok(input)
-}
-
-/// Adds what the counters of a run stand for. A run without counters, or an older one, has none.
-fn add_counters(input: &mut Input, index: usize) {
-    let run = &input.runs[index];
-    let Some(record) = run.record.as_ref().filter(|_| run.path.is_dir()) else { return };
-    let lines = match detail::read_counters(&run.path) {
-        Ok(lines) => lines,
-        Err(error) => {
-            input.problems.push(format!("{}: {error}", run.path.join(detail::COUNTERS_FILE).display()));
-            return;
-        }
-    };
-    let mut found: BTreeMap<(String, String, u64), Moved> = BTreeMap::new();
-    for curve in &record.curves {
-        let is_in = |line: &CounterLine, role: &str| {
-            curve.counter_roles.get(role).is_some_and(|names| names.contains(&line.counter))
-        };
-        for line in lines.lines.iter().filter(|line| line.curve == curve.curve) {
-            let moved = found.entry((run.label.clone(), line.curve.clone(), line.batch)).or_default();
-            if is_in(line, "reads") {
-                moved.reads = line.delta;
-            }
-            if is_in(line, "syncs") {
-                moved.syncs = line.delta;
-            }
-        }
-    }
-    input.problems.extend(lines.problems.iter().map(ToString::to_string));
-    input.moved.append(&mut found);
 }
 
 /// Adds what the probes of a run measured. A run without probes has none.

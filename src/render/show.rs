@@ -1,6 +1,6 @@
 //! What `show` prints, and the table at the end of a run: plain text of at most about a hundred columns.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::cliffs;
 use super::closing::{self, Closing};
@@ -57,7 +57,7 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
         parts.push(legend());
     }
     parts.push(summary(input));
-    parts.push(cliffs::lines(&cliffs::judge_all(input, &HashMap::new(), CLIFF_FACTOR)));
+    parts.push(cliffs::lines(&cliffs::judge_all(input, CLIFF_FACTOR)));
     if input.has_probes() {
         parts.push("Probes ran between the batches: show --probes has what they found.\n".into());
     }

@@ -1,10 +1,9 @@
 //! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
 
-use crate::analyse::cliffs::{self, CLIFF_FACTOR};
-use crate::analyse::{Curve, sentences as words};
+use crate::analyse::{Curve, Reading, sentences as words};
+use crate::render::cliffs::Judged;
 use crate::render::input::Input;
-use crate::render::show::curve_names;
-use crate::units::{human_rate, human_rows, significant};
+use crate::units::human_rate;
 
 /// A curve that is slower than this many times at its end has fallen.
 const FALLEN: f64 = 1.5;
@@ -42,42 +41,46 @@ impl Speeds {
     }
 }
 
+/// A curve, what is read from it, and its speeds.
+struct Measured<'a> {
+    curve: &'a Curve,
+    name: &'a str,
+    reading: &'a Reading,
+    speeds: Speeds,
+}
+
+impl Measured<'_> {
+    /// How many times slower the end is, of a curve that is long enough to be judged.
+    fn slowdown(&self) -> Option<f64> {
+        self.speeds.slowdown().filter(|_| self.curve.samples.len() >= LEAST_BATCHES)
+    }
+}
+
 /// The sentences, the most important first.
-pub fn sentences(input: &Input) -> Vec<String> {
-    let names = curve_names(input);
-    let measured: Vec<(&Curve, &String, Speeds)> = input
-        .curves
+pub fn sentences(input: &Input, judged: &[Judged<'_>]) -> Vec<String> {
+    let measured: Vec<Measured<'_>> = judged
         .iter()
-        .zip(&names)
-        .filter(|(curve, _)| !curve.samples.is_empty())
-        .map(|(curve, name)| (curve, name, Speeds::of(curve)))
+        .map(|one| Measured { curve: one.curve, name: &one.name, reading: &one.reading, speeds: Speeds::of(one.curve) })
         .collect();
     if measured.is_empty() {
         return vec!["Nothing was measured.".into()];
     }
     let mut out = Vec::new();
-    let judged = |one: &&(&Curve, &String, Speeds)| one.0.samples.len() >= LEAST_BATCHES && one.2.slowdown().is_some();
-    let mut falling: Vec<(&Curve, &String, Speeds)> =
-        measured.iter().filter(judged).filter(|one| one.2.slowdown() >= Some(FALLEN)).copied().collect();
-    falling.sort_by(|a, b| b.2.slowdown().unwrap_or(0.0).total_cmp(&a.2.slowdown().unwrap_or(0.0)));
-    let holding: Vec<(&Curve, &String, Speeds)> =
-        measured.iter().filter(judged).filter(|one| one.2.slowdown() < Some(FALLEN)).copied().collect();
-    for (curve, name, speeds) in falling.iter().take(8) {
-        out.push(falls(curve, name, *speeds));
-    }
+    let of = |test: fn(f64) -> bool| -> Vec<&Measured<'_>> {
+        measured.iter().filter(|one| one.slowdown().is_some_and(test)).collect()
+    };
+    let (mut falling, holding) = (of(|slowdown| slowdown >= FALLEN), of(|slowdown| slowdown < FALLEN));
+    falling.sort_by(|a, b| b.slowdown().unwrap_or(0.0).total_cmp(&a.slowdown().unwrap_or(0.0)));
+    out.extend(falling.iter().take(8).map(|one| falls(one)));
     if falling.len() > 8 {
         out.push(format!("{} more curves fall; the table has them.", falling.len() - 8));
     }
-    for (curve, name, speeds) in holding.iter().take(if holding.len() <= 4 { 4 } else { 0 }) {
-        let last = speeds.last.map_or_else(|| "-".into(), human_rate);
-        let rows = human_rows(curve.table_rows());
-        out.push(format!("{name} holds: {last} rows/s at {rows} rows, {}.", change(speeds.slowdown().unwrap_or(1.0))));
-    }
+    out.extend(holding.iter().take(if holding.len() <= 4 { 4 } else { 0 }).map(|one| holds(one)));
     if holding.len() > 4 {
-        let shown: Vec<&str> = holding.iter().take(6).map(|one| one.1.as_str()).collect();
+        let shown: Vec<&str> = holding.iter().take(6).map(|one| one.name).collect();
         let more = if holding.len() > 6 { format!(" and {} more", holding.len() - 6) } else { String::new() };
         out.push(format!(
-            "{} curves hold their speed (less than {FALLEN}x slower at the end): {}{more}.",
+            "{} curves hold their speed (less than {FALLEN} times slower at the end): {}{more}.",
             holding.len(),
             shown.join(", ")
         ));
@@ -94,26 +97,26 @@ pub fn sentences(input: &Input) -> Vec<String> {
 }
 
 /// The fastest of those that may be ranked, and why the others may not.
-fn fastest(input: &Input, measured: &[(&Curve, &String, Speeds)]) -> Vec<String> {
+fn fastest(input: &Input, measured: &[Measured<'_>]) -> Vec<String> {
     let mut out = Vec::new();
     if measured.len() < 2 {
         return out;
     }
     let (ranked, others): (Vec<_>, Vec<_>) = measured
         .iter()
-        .map(|one| (one, input.standing_of(one.0)))
+        .map(|one| (one, input.standing_of(one.curve)))
         .partition(|(_, standing)| standing.unranked().is_none());
     let last = |speeds: &Speeds| speeds.last.unwrap_or(0.0);
     // Nothing is the fastest of one.
     if ranked.len() > 1
-        && let Some(((_, name, speeds), standing)) =
-            ranked.iter().rev().max_by(|a, b| last(&a.0.2).total_cmp(&last(&b.0.2)))
+        && let Some((Measured { name, speeds, .. }, standing)) =
+            ranked.iter().rev().max_by(|a, b| last(&a.0.speeds).total_cmp(&last(&b.0.speeds)))
         && let Some(last) = speeds.last
     {
         let doubt = if standing.verified == Some(false) { " (not verified)" } else { "" };
         out.push(format!("Fastest at its end: {name}, {} rows/s{doubt}.", human_rate(last)));
     }
-    let why = others.iter().filter_map(|((_, name, _), standing)| Some(format!("{name} ({})", standing.unranked()?)));
+    let why = others.iter().filter_map(|(one, standing)| Some(format!("{} ({})", one.name, standing.unranked()?)));
     let why: Vec<String> = why.collect();
     if !why.is_empty() {
         let more = if why.len() > NAMED { format!("; and {} more", why.len() - NAMED) } else { String::new() };
@@ -122,40 +125,28 @@ fn fastest(input: &Input, measured: &[(&Curve, &String, Speeds)]) -> Vec<String>
     out
 }
 
-fn falls(curve: &Curve, name: &str, speeds: Speeds) -> String {
+fn falls(one: &Measured<'_>) -> String {
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), human_rate);
-    let reading = cliffs::read(&curve.samples, CLIFF_FACTOR);
-    let from = match reading.cliffs.first().filter(|_| reading.has_cliff()) {
-        Some(cliff) => format!(
-            "; the cliff is between {} and {} rows",
-            human_rows(cliff.onset_from_rows),
-            human_rows(cliff.onset_to_rows)
-        ),
-        None => format!("; {}", words::course(&reading)),
+    // A cliff states its own two speeds.
+    let speeds = match one.reading.cliffs.as_slice() {
+        [] => format!(" from {} to {} rows/s", rate(one.speeds.first), rate(one.speeds.last)),
+        _ => String::new(),
     };
-    format!(
-        "{name} falls {}x: from {} to {} rows/s at {} rows{from}.",
-        significant(speeds.slowdown().unwrap_or(1.0)),
-        rate(speeds.first),
-        rate(speeds.last),
-        human_rows(curve.table_rows())
-    )
+    format!("{} falls{speeds}: {}.", one.name, words::in_short(one.reading))
 }
 
-fn change(slowdown: f64) -> String {
-    let percent = (1.0 / slowdown - 1.0) * 100.0;
-    match percent.round() as i64 {
-        0 => "as at the start".into(),
-        percent if percent > 0 => format!("{percent}% faster than at the start"),
-        percent => format!("{}% slower than at the start", -percent),
-    }
+fn holds(one: &Measured<'_>) -> String {
+    let last = one.speeds.last.map_or_else(|| "-".into(), human_rate);
+    format!("{} holds, with {last} rows/s at its end: {}.", one.name, words::in_short(one.reading))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::cliffs::CLIFF_FACTOR;
     use crate::analyse::{RunSamples, group};
     use crate::record::Sample;
+    use crate::render::cliffs::judge_all;
 
     fn input(curves: &[(&str, Vec<f64>)]) -> Input {
         let samples = curves
@@ -176,14 +167,18 @@ mod tests {
         Input { curves: group(&[RunSamples { run: "r".into(), samples }]).curves, ..Input::default() }
     }
 
+    fn said(input: &Input) -> Vec<String> {
+        sentences(input, &judge_all(input, CLIFF_FACTOR))
+    }
+
     #[test]
     fn it_says_which_falls_where_and_how_far_and_which_holds() {
         let fall = [vec![1.0; 5], vec![10.0; 5]].concat();
         assert_eq!(
-            sentences(&input(&[("autoinc", vec![1.0; 10]), ("uuid4", fall), ("uuid7", vec![1.0; 2])])),
+            said(&input(&[("autoinc", vec![1.0; 10]), ("uuid4", fall), ("uuid7", vec![1.0; 2])])),
             [
-                "uuid4 falls 10.0x: from 100k to 10.0k rows/s at 1M rows; the cliff is between 500k and 600k rows.",
-                "autoinc holds: 100k rows/s at 1M rows, as at the start.",
+                "uuid4 falls: 10.0 times slower at 1M rows than its baseline; step, cliff between 500k and 600k rows, from 100k to 10.0k rows/s; confidence medium.",
+                "autoinc holds, with 100k rows/s at its end: as fast at 1M rows as its baseline; too short to judge, no cliff; 10 batches within 1.00 times of each other: they prove little, and nothing about larger tables.",
                 "1 curve is too short to judge.",
                 "Fastest at its end: autoinc, 100k rows/s.",
                 "In no ranking: uuid7 (only 2 batches).",
@@ -199,7 +194,7 @@ mod tests {
         found.runs.push(crate::render::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) });
         let ranking = |input: &Input| {
             let is_of = |line: &String| line.starts_with("Fastest") || line.starts_with("In no ranking");
-            sentences(input).into_iter().filter(is_of).collect::<Vec<_>>()
+            said(input).into_iter().filter(is_of).collect::<Vec<_>>()
         };
         let fastest = "Fastest at its end: autoinc, 100k rows/s (not verified).";
         assert_eq!(ranking(&found), [fastest, "In no ranking: uuid4 (failed: no rows)."]);
@@ -216,11 +211,11 @@ mod tests {
     fn many_curves_are_counted() {
         let names: Vec<String> = (0..20).map(|index| format!("k{index}")).collect();
         let holding: Vec<(&str, Vec<f64>)> = names.iter().map(|name| (name.as_str(), vec![1.0; 6])).collect();
-        let found = sentences(&input(&holding));
+        let found = said(&input(&holding));
         assert!(found[0].starts_with("20 curves hold") && found[0].contains("and 14 more"), "{found:?}");
         let falling: Vec<(&str, Vec<f64>)> =
             names.iter().map(|name| (name.as_str(), vec![1.0, 1.0, 1.0, 4.0, 4.0, 4.0])).collect();
-        let found = sentences(&input(&falling));
+        let found = said(&input(&falling));
         assert_eq!(found[8], "12 more curves fall; the table has them.");
     }
 }

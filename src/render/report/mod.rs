@@ -32,6 +32,8 @@ const SCRIPT: &str = include_str!("report.js");
 pub struct ReportOptions {
     /// Title; without one, what was compared.
     pub title: Option<String>,
+    /// What came out, a sentence each.
+    pub answer: Vec<String>,
     /// Cliffs with onset, factor and evidence; no such part of the report where nobody looked for them.
     pub cliffs: Option<Section>,
     /// What probes have found; no such part where there are none.
@@ -59,7 +61,7 @@ pub fn report(input: &Input, options: &ReportOptions) -> String {
     let measured = input.curves.iter().any(|curve| !curve.samples.is_empty());
     let mut body = String::new();
     head(&mut body, input, &title);
-    list_answer(&mut body, input);
+    list_answer(&mut body, &options.answer);
     if measured {
         pictures(&mut body, input);
     }
@@ -177,10 +179,13 @@ fn head(out: &mut String, input: &Input, title: &str) {
     }
 }
 
-fn list_answer(out: &mut String, input: &Input) {
+fn list_answer(out: &mut String, answer: &[String]) {
+    if answer.is_empty() {
+        return;
+    }
     out.push_str("<section class=\"answer\" aria-labelledby=\"answer\">\n<h2 id=\"answer\" style=\"margin-top:0\">What came out</h2>\n<ul>\n");
-    for sentence in answer::sentences(input) {
-        let _ = writeln!(out, "<li>{}</li>", escaped(&sentence));
+    for sentence in answer {
+        let _ = writeln!(out, "<li>{}</li>", escaped(sentence));
     }
     out.push_str("</ul>\n</section>\n");
 }
@@ -610,6 +615,7 @@ mod tests {
                 ..Section::default()
             }),
             probes: None,
+            answer: vec![odd.into()],
         };
         let html = report(&input(odd, 20), &options);
         // The script of the data, that of the pictures, and no other; both end once.
@@ -631,10 +637,12 @@ mod tests {
 
     #[test]
     fn a_run_without_batches_has_a_report_too() {
-        let html = report(&input("innodb", 0), &ReportOptions::default());
+        let empty = input("innodb", 0);
+        let html =
+            report(&empty, &ReportOptions { answer: answer::sentences(&empty, &[]), ..ReportOptions::default() });
         assert!(html.contains("no &lt;plugin&gt;") && !html.contains("<script"));
         assert!(html.contains("Nothing was measured."));
-        assert!(report(&Input::default(), &ReportOptions::default()).contains("Nothing was measured."));
+        assert!(report(&Input::default(), &ReportOptions::default()).contains("</html>"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ use super::{Event, Runner};
 use crate::error::Error;
 use crate::plan::{CurvePlan, ProbePlan};
 use crate::probe::{Pools, ProbeKind, ProbeTable};
-use crate::record::{CurveRecord, Outcome, ProbeLine, probe};
+use crate::record::{CurveRecord, Outcome, ProbeLine, STATEMENTS_OF_P99, probe};
 use crate::target::{Failure, FailureKind, Table};
 
 /// How often an iteration is done again after a connection was lost.
@@ -385,7 +385,8 @@ impl Group<'_> {
                 seconds,
                 ops_per_sec: (seconds > 0.0).then(|| (ops as f64 / seconds * 1e3).round() / 1e3),
                 p50_us: quantile(0.5),
-                p99_us: quantile(0.99),
+                // Of fewer it would be one of the longest, and no quantile.
+                p99_us: quantile(0.99).filter(|_| latency.len() >= STATEMENTS_OF_P99),
                 max_us: (!latency.is_empty()).then_some(longest),
                 errors: measured.errors,
                 notes: notes.join(" "),
