@@ -7,6 +7,10 @@ use crate::record::Sample;
 
 /// The busy CPU seconds of the whole machine while a batch ran.
 const HOST_CPU: &str = "host.cpu_seconds";
+/// The CPU seconds that the host of a virtual machine gave to others while a batch ran.
+const STOLEN_CPU: &str = "host.stolen_cpu_seconds";
+/// A share of one CPU that is stolen more after a fall than before it, from which on it may be its cause.
+const STOLEN_CPUS: f64 = 0.1;
 /// CPUs that other programs take more of after a fall than before it, from which on they may be its cause.
 const OTHER_CPUS: f64 = 0.5;
 /// The notes that tell of the machine, with the most that may be said beside them and the words.
@@ -36,6 +40,7 @@ pub fn doubts(
         })
         .collect();
     found.extend(counted.and_then(|counted| other_programs(curve, before, after, counted.get(HOST_CPU)?)));
+    found.extend(counted.and_then(|counted| stolen(before, after, counted.get(STOLEN_CPU)?)));
     found.extend(load.filter(|&(load, cores)| load > cores as f64).map(|(load, cores)| {
         (Confidence::Medium, format!("the load average was {load:.1} on {cores} cores before the run"))
     }));
@@ -45,6 +50,26 @@ pub fn doubts(
 fn share(samples: &[Sample], word: &str) -> f64 {
     let noted = samples.iter().filter(|sample| sample.has_note(word)).count();
     noted as f64 / samples.len().max(1) as f64
+}
+
+/// CPUs that the host took away: the median of the batches on each side.
+fn stolen(
+    before: &[Sample],
+    after: &[Sample],
+    of_batch: &std::collections::BTreeMap<u64, f64>,
+) -> Option<(Confidence, String)> {
+    let share = |sample: &Sample| {
+        let seconds = sample.seconds + sample.gap_seconds.unwrap_or(0.0);
+        of_batch.get(&sample.batch).filter(|_| seconds > 0.0).map(|stolen| stolen / seconds)
+    };
+    let usual = |samples: &[Sample]| median(&samples.iter().filter_map(share).collect::<Vec<_>>());
+    let (before, after) = (usual(before)?, usual(after)?);
+    (after - before >= STOLEN_CPUS).then(|| {
+        let words = format!(
+            "the host of this virtual machine took CPU time away (steal): {before:.1} CPUs before the fall and {after:.1} after it"
+        );
+        (Confidence::Low, words)
+    })
 }
 
 /// CPUs that neither the server nor rowcliff used: the median of the batches on each side.
@@ -126,6 +151,19 @@ mod tests {
         // The server's own work is no other program's.
         let quiet = host(|batch| if batch <= 15 { 0.6 } else { 0.7 });
         assert_eq!(doubts(&curve, Some(&quiet), None, &reading.cliffs[0]), []);
+    }
+
+    #[test]
+    fn cpu_time_that_the_host_took_away_makes_a_cliff_unsure() {
+        let (curve, reading) = curve(|_| "");
+        let stolen = |after: f64| -> Counted {
+            let of_batch = (1..=30).map(|batch| (batch, if batch <= 15 { 0.01 } else { after }));
+            BTreeMap::from([(STOLEN_CPU.to_owned(), of_batch.collect())])
+        };
+        let found = doubts(&curve, Some(&stolen(1.5)), None, &reading.cliffs[0]);
+        assert_eq!(found.iter().map(|(most, _)| *most).collect::<Vec<_>>(), [Confidence::Low]);
+        assert!(found[0].1.contains("(steal): 0.0 CPUs before the fall and 0.5 after it"), "{found:?}");
+        assert_eq!(doubts(&curve, Some(&stolen(0.05)), None, &reading.cliffs[0]), []);
     }
 
     #[test]

@@ -160,7 +160,7 @@ fn look(look: &Look<'_>) -> Result<Looked, Error> {
         .filter(|(_, found)| matches!(found, Found::Runs { .. }))
         .map(|(((curve, record), name), _)| (curve, record, name.as_str()))
         .collect();
-    stdout.extend(expected::lines(look.like, &plan.stop, &runnable).into_iter().map(|line| line + "\n"));
+    stdout.extend(expected::lines(look.like, plan, &runnable).into_iter().map(|line| line + "\n"));
     Ok(Looked { stdout, runnable: runnable.len() })
 }
 

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::analyse::{Left, as_before};
 use crate::error::Error;
-use crate::plan::CurvePlan;
+use crate::plan::{CurvePlan, Plan};
 use crate::record::CurveRecord;
+use crate::record::run::values_note;
 use crate::render::input::{self, Input};
 use crate::render::left;
 use crate::run::stop::StopRules;
@@ -67,9 +68,19 @@ impl<'a> Like<'a> {
         (Some(range), format!("{}, {how}{other}", left::words(as_left(range, false))))
     }
 
+    /// What the columns held then, where it is not what they will hold now: random values in an index cost more than ascending ones.
+    fn other_values(&self, plan: &Plan) -> Option<String> {
+        let words = |note: Option<String>| note.unwrap_or_else(|| "as they are without options".into());
+        let now = words(values_note(&serde_json::to_value(plan).unwrap_or_default()));
+        let records = self.input.runs.iter().filter_map(|run| run.record.as_ref());
+        let then = records.map(|record| words(record.values_note())).find(|then| *then != now)?;
+        Some(format!("  the columns held other values then, which may take more or less time: {then}; now {now}"))
+    }
+
     /// A line for each curve, and one for all.
-    fn lines(&self, curves: &[(&CurvePlan, &CurveRecord, &str)]) -> Vec<String> {
+    fn lines(&self, plan: &Plan, curves: &[(&CurvePlan, &CurveRecord, &str)]) -> Vec<String> {
         let mut lines = vec![format!("time to load, as in {}:", self.path.display())];
+        lines.extend(self.other_values(plan));
         let (mut all, mut is_open) = ((0.0, 0.0), false);
         for (curve, planned, name) in curves {
             let (range, words) = self.of(curve, planned);
@@ -113,12 +124,12 @@ fn bound(stop: &StopRules, curves: usize) -> Option<String> {
 }
 
 /// What is known of how long the curves that can run will take, a line each.
-pub fn lines(like: Option<&Like<'_>>, stop: &StopRules, curves: &[(&CurvePlan, &CurveRecord, &str)]) -> Vec<String> {
+pub fn lines(like: Option<&Like<'_>>, plan: &Plan, curves: &[(&CurvePlan, &CurveRecord, &str)]) -> Vec<String> {
     if curves.is_empty() {
         return Vec::new();
     }
-    let mut lines = like.map_or_else(Vec::new, |like| like.lines(curves));
-    match bound(stop, curves.len()) {
+    let mut lines = like.map_or_else(Vec::new, |like| like.lines(plan, curves));
+    match bound(&plan.stop, curves.len()) {
         Some(bound) => lines.push(format!("at most {bound} of loading; closing work and verification come on top")),
         None if lines.is_empty() => lines.push(
             "how long it takes cannot be known before it is measured: --like RUN_DIR goes by an earlier run, --max-duration and \

@@ -17,6 +17,8 @@ pub struct HostFigures {
     pub device_flushes: Option<u64>,
     /// CPU time that all processes of the machine used together.
     pub cpu_busy: Option<Duration>,
+    /// Time in which its CPUs wanted to work and the host of this virtual machine ran something else (steal).
+    pub cpu_stolen: Option<Duration>,
     /// Memory that could be given to somebody without swapping.
     pub memory_available_bytes: Option<u64>,
 }
@@ -51,10 +53,10 @@ pub fn figures(device: Option<Device>) -> HostFigures {
         };
         procfs::diskstats().ok()?.into_iter().find(is_it)
     });
-    let busy = KernelStats::current().ok().map(|stat| {
-        let total = stat.total;
-        let ticks = total.user + total.nice + total.system + total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
-        Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second().max(1) as f64)
+    let cpus = KernelStats::current().ok().map(|stat| stat.total);
+    let of_ticks = |ticks: u64| Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second().max(1) as f64);
+    let busy = cpus.as_ref().map(|total| {
+        of_ticks(total.user + total.nice + total.system + total.irq.unwrap_or(0) + total.softirq.unwrap_or(0))
     });
     HostFigures {
         device_read_bytes: stats.as_ref().and_then(|stat| stat.sectors_read.checked_mul(SECTOR_BYTES)),
@@ -62,6 +64,7 @@ pub fn figures(device: Option<Device>) -> HostFigures {
         device_busy: stats.as_ref().map(|stat| Duration::from_millis(stat.time_in_progress)),
         device_flushes: stats.as_ref().and_then(|stat| stat.flushes),
         cpu_busy: busy,
+        cpu_stolen: cpus.and_then(|total| total.steal).map(of_ticks),
         memory_available_bytes: Meminfo::current().ok().and_then(|memory| memory.mem_available),
     }
 }
@@ -86,6 +89,7 @@ pub fn moved(before: &HostFigures, after: &HostFigures, apart: Duration) -> BTre
     count("device_written_bytes", number(before.device_written_bytes), number(after.device_written_bytes));
     count("device_flushes", number(before.device_flushes), number(after.device_flushes));
     count("cpu_seconds", seconds(before.cpu_busy), seconds(after.cpu_busy));
+    count("stolen_cpu_seconds", seconds(before.cpu_stolen), seconds(after.cpu_stolen));
     if let (Some(before), Some(after)) = (before.device_busy, after.device_busy) {
         let busy = after.checked_sub(before).map(|busy| busy.as_secs_f64());
         // The kernel counts in its own ticks: a share a little above 1 is a full one.

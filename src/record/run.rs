@@ -56,16 +56,21 @@ impl RunRecord {
     /// In which order secondary indexes were filled and what columns were to hold, in words: where it is not rowcliff's own table as it
     /// always is.
     pub fn values_note(&self) -> Option<String> {
-        let order = self.plan["index_order"].as_str()?;
-        let mut words = Vec::new();
-        if !self.plan["schema"].is_null() || order != "ascending" {
-            words.push(format!("index order {order}"));
-        }
-        for (column, wish) in self.plan["fill"].as_object().into_iter().flatten() {
-            words.push(format!("{column}={}", wish.as_str().unwrap_or("?")));
-        }
-        (!words.is_empty()).then(|| words.join(", "))
+        values_note(&self.plan)
     }
+}
+
+/// The same of a plan as it is recorded.
+pub fn values_note(plan: &serde_json::Value) -> Option<String> {
+    let order = plan["index_order"].as_str()?;
+    let mut words = Vec::new();
+    if !plan["schema"].is_null() || order != "ascending" {
+        words.push(format!("index order {order}"));
+    }
+    for (column, wish) in plan["fill"].as_object().into_iter().flatten() {
+        words.push(format!("{column}={}", wish.as_str().unwrap_or("?")));
+    }
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// What was multiplied by `--scale`, in words.

@@ -134,7 +134,7 @@ mod tests {
             batch,
             rows: 100_000,
             table_rows: batch * 100_000,
-            seconds: if batch % 3 == 0 { 1.8 } else { 1.0 } + 0.01 * (batch % 7) as f64,
+            seconds: if batch.is_multiple_of(3) { 1.8 } else { 1.0 } + 0.01 * (batch % 7) as f64,
             ..Sample::default()
         };
         let samples = (1..=36).map(sample).collect();

@@ -333,6 +333,16 @@ fn check_forecasts_a_plan_from_an_earlier_run_or_says_what_bounds_it() {
     let none = same.lines().find(|line| line.starts_with("  uuid7")).unwrap();
     assert!(none.contains("unknown") && none.contains("r has no batch of such a curve"), "{same}");
     assert!(same.lines().any(|line| line.starts_with("  all 3: at least")), "{same}");
+    assert!(!same.contains("other values"), "{same}");
+    std::fs::write(
+        home.path().join("t.sql"),
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT NOT NULL); CREATE INDEX x ON t (a)",
+    )
+    .unwrap();
+    let own = ["--rows", "30k", "--batch-rows", "1k", "--schema", "t.sql"];
+    finished(home.path(), &[&["run", "--out", "own"], &own[..]].concat());
+    let ascending = check(&[&own[..], &["--index-order", "ascending", "--like", "own"]].concat());
+    assert!(ascending.contains("other values then") && ascending.contains("index order random; now"), "{ascending}");
     // Five batches are not enough to forecast what comes after them.
     finished(home.path(), &["run", "--rows", "5k", "--batch-rows", "1k", "--key", "autoinc", "--out", "short"]);
     let short = check(&["--rows", "30k", "--batch-rows", "1k", "--key", "autoinc", "--like", "short"]);
