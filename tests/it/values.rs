@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rowcliff::record::{CurveRecord, Outcome};
 
-use crate::support::schemas::{Database, made_up};
+use crate::support::schemas::{Database, check_promised, made_up};
 use crate::support::{record, run, stdout, text};
 
 fn load(home: &Path, schema: &str, more: &[&str]) -> CurveRecord {
@@ -195,6 +195,9 @@ fn made_up_tables_are_loaded_or_refused_by_name() {
         let schema = made_up(seed, Database::Sqlite);
         let more: &[&str] = if seed % 3 == 0 { &["--method", "prepared"] } else { &[] };
         let curve = load(home.path(), &schema, more);
+        let check =
+            ["check", "--try", "--key", "autoinc", "--schema", "t.sql", "--rows", "4000", "--batch-rows", "1000"];
+        check_promised(&stdout(&run(home.path(), &[&check[..], more].concat())), &curve.outcome);
         match &curve.outcome {
             Outcome::Completed => {
                 let verification = curve.verification.unwrap();

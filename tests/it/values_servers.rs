@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use rowcliff::record::{CurveRecord, Outcome};
 
-use crate::support::schemas::{Database, made_up};
+use crate::support::schemas::{Database, check_promised, made_up};
 use crate::support::servers::{Family, connect, shared, target};
-use crate::support::{record, rowcliff, run, text};
+use crate::support::{record, rowcliff, run, stdout, text};
 
 const METHODS: [&str; 4] = ["insert", "prepared", "bulk", "load-data"];
 
@@ -52,6 +52,14 @@ impl Loads<'_> {
         let left: Vec<String> = connect(&self.socket).query(tables).unwrap();
         assert!(left.is_empty(), "{left:?}: {:?}", record.curves);
         record.curves
+    }
+
+    /// What `check --try` says of the schema that was loaded last.
+    fn check(&self, schema: &str, method: &str) -> String {
+        let key: &[&str] = if schema.contains("AUTO_INCREMENT") { &["--key", "autoinc"] } else { &[] };
+        let words = ["check", "--try", "--target", &self.target, "--schema", "t.sql", "--rows", "4000", method];
+        let words = [&words[..], &["--batch-rows", "1000", "--connections", "2"], key].concat();
+        stdout(&run(self.home, &words))
     }
 
     fn load(&self, schema: &str, more: &[&str]) {
@@ -189,6 +197,7 @@ fn made_up_tables_are_loaded_or_refused_by_name() {
                 let schema = made_up(seed, sql);
                 let method = format!("--method={}", METHODS[seed as usize % 4]);
                 for curve in loads.curves(&schema, &[&method]) {
+                    check_promised(&loads.check(&schema, &method), &curve.outcome);
                     match &curve.outcome {
                         Outcome::Completed => {
                             let verification = curve.verification.unwrap();

@@ -1,6 +1,7 @@
 //! Tables made up from a seed: types, nullability, unique indexes, generated columns, checks.
 
 use rowcliff::key::mix::Stream;
+use rowcliff::record::Outcome;
 
 /// Whose SQL it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,4 +94,21 @@ pub fn made_up(seed: u64, sql: Database) -> String {
     parts.extend(keys);
     let options = if sql == Database::Sqlite { "" } else { " {options}" };
     format!("CREATE TABLE {{table}} ({}){options}", parts.join(", "))
+}
+
+/// What `check --try` said of one curve, and what became of it in `run`: the same, in the same words.
+pub fn check_promised(said: &str, outcome: &Outcome) {
+    let plain = |text: &str| {
+        // Each trial has a table of its own name.
+        let of_run = |word: &str| if word.contains("rowcliff_") { "TABLE".to_owned() } else { word.to_owned() };
+        text.split_whitespace().map(of_run).collect::<Vec<_>>().join(" ")
+    };
+    match outcome {
+        Outcome::Completed => assert!(said.contains("1 of 1 curves would run"), "{said}"),
+        Outcome::Skipped { why, .. } => {
+            assert!(said.contains("0 of 1 curves would run"), "{why}: {said}");
+            assert!(plain(said).contains(&plain(why)), "{why}: {said}");
+        }
+        other => panic!("{other:?}: {said}"),
+    }
 }
