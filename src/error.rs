@@ -58,7 +58,7 @@ pub enum Error {
     },
     /// A run that is to be shown cannot be read.
     #[error(transparent)]
-    Input(#[from] crate::render::input::InputError),
+    Input(#[from] crate::reading::input::InputError),
     /// A run ended with an error, and what it changed on a server could not be put back. The latter stands last.
     #[error("{first}\nerror: {unrestored}")]
     Unrestored {

@@ -20,9 +20,10 @@
 //! - [`observe`]: the machine and the server, read outside the timed sections: [`observe::Observer`] fills what a sample has
 //!   beside its time. What a target can tell of itself is [`target::reading`].
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
-//!   the samples, [`record::foreign`] reads files of other programs as samples. It knows nothing above it.
+//!   the samples, [`foreign`] reads files of other programs as samples. It knows nothing above it.
 //! - [`analyse`]: pure functions of stored samples: baseline, curves and cells; shapes, cliffs and what moved with them; comparison;
 //!   forecast. No file, clock or database.
+//! - [`reading`]: a run as it is read back from its files.
 //! - [`render`]: tables, pictures (SVG and PNG) and the report from stored files, and progress; it does not know that a database exists.
 //! - [`units`]: rows, bytes, seconds and rates, for people and for machines.
 //! - [`secret`]: passwords, and what hides those that were typed.
@@ -32,12 +33,14 @@ pub mod analyse;
 pub mod cli;
 pub mod commands;
 pub mod error;
+pub mod foreign;
 pub mod hand_over;
 pub mod key;
 pub mod load;
 pub mod observe;
 pub mod plan;
 pub mod probe;
+pub mod reading;
 pub mod record;
 pub mod render;
 pub mod rows;

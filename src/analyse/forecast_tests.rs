@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analyse::resample::Rng;
-use crate::record::foreign::{Cumulative, ForeignOptions, read};
+use crate::foreign::{Cumulative, ForeignOptions, read};
 
 /// Cost against table size.
 type Kind = fn(f64) -> f64;

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::record::foreign::{Cumulative, Decimal, ForeignOptions, Unit};
+use crate::foreign::{Cumulative, Decimal, ForeignOptions, Unit};
 use crate::units;
 
 /// How a CSV file of another program is to be read. For runs of rowcliff none of it is needed.

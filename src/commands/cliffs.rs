@@ -4,7 +4,8 @@ use super::Output;
 use super::slowdown::Gate;
 use crate::cli::reading::CliffsArgs;
 use crate::error::{Error, exit};
-use crate::render::{cliffs, input};
+use crate::reading::input;
+use crate::render::cliffs;
 
 /// Prints the readings.
 ///

@@ -9,10 +9,10 @@ use crate::analyse::settings::{Settings, differences};
 use crate::analyse::{Cell, Curve, cells};
 use crate::cli::reckon::CompareArgs;
 use crate::error::{Error, exit};
+use crate::reading::input::{self, Input};
+use crate::reading::names::{Named, short_names};
 use crate::render::cliffs;
 use crate::render::compare::{Alone, Comparison, Pair, SideCurve};
-use crate::render::input::{self, Input};
-use crate::render::names::{Named, short_names};
 use crate::render::tables;
 
 /// Compares. Ends with 1 where a cell finds only a partner that failed or was verified wrongly, with 4 where NEW is slower for

@@ -6,9 +6,9 @@ use crate::analyse::Curve;
 use crate::analyse::forecast::{Growth, Model, cache_rows};
 use crate::cli::reckon::ForecastArgs;
 use crate::error::{Error, exit};
-use crate::render::cache;
+use crate::reading::cache;
+use crate::reading::input::{self, Input};
 use crate::render::forecast::{Answer, Forecasts, Reckoned};
-use crate::render::input::{self, Input};
 use crate::render::show::curve_names;
 
 /// Reckons, and ends with 1 where a curve that was asked for has no forecast.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::Output;
 use crate::cli::plot::{Against, FacetWord, Format, PlotArgs, ThemeWord, What};
 use crate::error::{Error, exit};
+use crate::reading::figures::Across;
+use crate::reading::input::{self, Input};
 use crate::record::store::replace_file;
 use crate::render::facets::Facet;
-use crate::render::input::{self, Input};
 use crate::render::palette::Theme;
 use crate::render::pictures::{PictureKind, PictureOptions, picture};
 use crate::render::plot::PlotError;
-use crate::render::scale::Across;
 use crate::render::show::curve_names;
 
 /// Draws the pictures and prints their paths.

@@ -6,10 +6,10 @@ use crate::analyse::probe_rates::probe_rates;
 use crate::analyse::published::{Measured, beside};
 use crate::cli::reckon::CompareArgs;
 use crate::error::{Error, exit};
+use crate::reading::input;
+use crate::reading::names::{Named, short_names};
 use crate::record::RunRecord;
 use crate::record::published::{is_published, read_published};
-use crate::render::input;
-use crate::render::names::{Named, short_names};
 use crate::render::published::PublishedComparison;
 use crate::render::show::version;
 

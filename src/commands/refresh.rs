@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::plot::{Pictures, draw_all};
-use crate::render::input;
+use crate::reading::input;
 use crate::render::pictures::PictureOptions;
 use crate::run::{Event, Reporter};
 

@@ -7,9 +7,9 @@ use super::plot::keep_only;
 use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::cli::plot::ReportArgs;
 use crate::error::{Error, exit};
+use crate::reading::input::{self, Input};
 use crate::record::store::replace_file;
 use crate::render::cliffs::{self, Judged};
-use crate::render::input::{self, Input};
 use crate::render::probes;
 use crate::render::report::{ReportOptions, answer, report};
 

@@ -10,8 +10,9 @@ use crate::cli::lifecycle::ResumeArgs;
 use crate::cli::{DEFAULT_PLOTS_EVERY, RunArgs};
 use crate::error::Error;
 use crate::plan::{self, AskTarget, Circumstances, Login, Place, Plan, Protection, Secret};
+use crate::reading::input;
 use crate::record::{RunRecord, store};
-use crate::render::{cliffs, input, progress};
+use crate::render::{cliffs, progress};
 use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
 use crate::schema::BuiltIn;
 

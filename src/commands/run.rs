@@ -186,7 +186,7 @@ fn closing(summary: &Summary, directory: &Path, plan: &Plan, fail_on_slowdown: O
     let mut stderr = Vec::new();
     let mut has_cliff = false;
     let mut gate = Gate::default();
-    match crate::render::input::load(&[directory.to_owned()]) {
+    match crate::reading::input::load(&[directory.to_owned()]) {
         Ok(input) => {
             if compares_engines(plan) {
                 let text = crate::render::show::defaults_in_force(&summary.record);

@@ -3,10 +3,11 @@
 use super::Output;
 use crate::cli::{OtherProgram, ShowArgs};
 use crate::error::{Error, exit};
-use crate::render::input::Input;
+use crate::reading::input;
+use crate::reading::input::Input;
 use crate::render::probes::{section, slap, table};
 use crate::render::show::ShowOptions;
-use crate::render::{export, input, show};
+use crate::render::{export, show};
 
 /// Prints the tables.
 ///

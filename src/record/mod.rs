@@ -4,12 +4,13 @@
 //! can be read by everything that analyses and draws.
 
 pub mod detail;
-pub mod foreign;
 pub mod probe;
 pub mod published;
 pub mod run;
 pub mod sample;
 pub mod store;
+#[cfg(test)]
+pub(crate) mod test_support;
 
 pub use detail::{CounterLine, SecondLine};
 pub use probe::ProbeLine;

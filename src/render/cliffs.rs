@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::input::Input;
 use super::report::Section;
 use super::show::{curve_names, paragraph};
 use crate::analyse::control::{ControlVerdict, control_cost, control_verdict};
@@ -10,6 +9,7 @@ use crate::analyse::doubts::doubts;
 use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart, of_rhythm};
 use crate::analyse::reading::Slump;
 use crate::analyse::{Cliff, Curve, Reading, Rhythm, Shape, cliffs, sentences};
+use crate::reading::input::Input;
 use crate::record::run::ControlBatch;
 use crate::units::{human_rate, human_rows, human_seconds};
 

@@ -1,8 +1,8 @@
 //! The closing work of curves (a checkpoint, a flush, a server shut down) in words: its seconds, and its share of what load and closing took.
 
-use super::input::Input;
 use super::show::curve_names;
 use crate::analyse::Curve;
+use crate::reading::input::Input;
 use crate::units::human_seconds;
 
 /// Closing work below this many seconds and below [`LEAST_SHARE`] is not worth a line.
@@ -74,10 +74,10 @@ pub fn sentence(input: &Input) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::input::{LoadedRun, assemble};
     use crate::record::Sample;
     use crate::record::store::Samples;
-    use crate::render::input::{LoadedRun, assemble};
-    use crate::render::test_support::run_record;
+    use crate::record::test_support::run_record;
 
     fn input(curves: &[(&str, Option<f64>)]) -> Input {
         let names: Vec<&str> = curves.iter().map(|curve| curve.0).collect();

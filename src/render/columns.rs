@@ -5,21 +5,13 @@
 
 use super::table::Align;
 use crate::analyse::{Baseline, Curve};
+use crate::reading::counted::Moved;
 use crate::record::Sample;
 use crate::record::store::BATCHES_HEADER;
 use crate::units::{grouped, human_rows, significant};
 
 /// What stands in a table where a figure is not known.
 pub const UNKNOWN: &str = "-";
-
-/// Figures that `counters.csv` has of a batch, by what they stand for.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Moved {
-    /// Pages that had to be read because no cache held them.
-    pub reads: Option<f64>,
-    /// Syncs of files.
-    pub syncs: Option<f64>,
-}
 
 /// One batch with all that its line is made of.
 #[derive(Debug, Clone, Copy)]

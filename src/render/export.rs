@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::cliffs::{judge_all, reading_value};
 use super::columns::for_machines;
-use super::input::Input;
 use super::show::{reason, rows};
 use crate::analyse::Curve;
 use crate::analyse::cliffs::CLIFF_FACTOR;
+use crate::reading::input::Input;
 use crate::record::Sample;
 
 /// A line for each batch, with a header. A figure that is not known is empty.

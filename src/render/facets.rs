@@ -1,13 +1,13 @@
 //! Small multiples: one plot for each value of engine, key or flush setting, all with the same axes.
 
 use super::layout::{Entry, Layout, SWATCH, TEXT_SIZE, Tie};
-use super::names::{Named, short_names};
 use super::paint::Painter;
 use super::palette::{Look, looks};
 use super::plot::{Picture, PlotError, PlotSpec, Series, has_room, prepare};
 use super::sheet::{Font, Group, Page, Side};
 use super::text::{fitted, width};
 use crate::analyse::Labels;
+use crate::reading::names::{Named, short_names};
 
 /// What plots are made of, one for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use plotters::style::{Color, RGBColor};
 
-use super::input::Input;
 use super::layout::{MARGIN, SMALL_SIZE, SUBTITLE_SIZE, TEXT_SIZE, TITLE_SIZE};
-use super::names::{Named, short_names};
 use super::plot::{Picture, PlotError, PlotSpec, has_room};
 use super::sheet::{Font, Group, Layer, Page, Side};
 use super::text::{bold_width, fitted, width, wrapped};
 use crate::analyse::{Cell, Curve, Labels, median};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, short_names};
 use crate::units::{human_rate, human_rows};
 
 /// Shares of the best that have a colour of their own, from fast to slow.
@@ -307,13 +307,13 @@ mod tests {
         };
         let samples = (1..=4).flat_map(|batch| [sample("innodb", batch, 5.0), sample("rocksdb", batch, 0.1)]).collect();
         let curves = group(&[RunSamples { run: "r".into(), samples }]).curves;
-        let mut record = crate::render::test_support::run_record(&["innodb", "rocksdb"]);
+        let mut record = crate::record::test_support::run_record(&["innodb", "rocksdb"]);
         let mut texts_of = |outcome: [crate::record::Outcome; 2]| {
             for (curve, outcome) in record.curves.iter_mut().zip(outcome) {
                 curve.outcome = outcome;
             }
             let run =
-                crate::render::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record.clone()) };
+                crate::reading::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record.clone()) };
             let input = Input { runs: vec![run], ..Input::default() };
             let svg =
                 draw(&PlotSpec { title: "T".into(), ..PlotSpec::default() }, &input, &cells(&curves)).unwrap().svg;

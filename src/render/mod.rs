@@ -1,13 +1,11 @@
 //! What people see, made from the stored files: tables and pictures. Text in, text out; the caller prints and writes.
 //!
-//! - [`cliffs`]: what is read from curves, in words, in tables and as JSON; [`counted`]: the counters of a run.
+//! - [`cliffs`]: what is read from curves, in words, in tables and as JSON.
 //! - [`closing`]: the closing work of curves.
 //! - [`compare`]: two runs side by side.
 //! - [`forecast`]: what batches will cost at a size that was not reached.
-//! - [`input`]: the runs to show, read from their directories.
-//! - [`names`]: short names for curves, made of what differs between them.
 //! - [`pictures`]: which pictures there are, and what goes into each.
-//! - [`figures`]: what a picture shows of a batch; [`within`] of its seconds; [`cache`] how large the cache was.
+//! - [`within`]: what a picture shows of the seconds of a batch.
 //! - [`facets`]: small multiples; [`heat`]: the table of end speeds as colours.
 //! - [`plot`]: one picture: [`scale`] makes its axes, [`palette`] its looks, [`layout`] the places, [`paint`] draws on [`sheet`], which is SVG and, by [`raster`], PNG;
 //!   [`text`] knows how wide words are.
@@ -20,22 +18,17 @@
 //! - [`status`]: where a run stands, while it goes on.
 
 pub mod ask;
-pub mod cache;
 pub mod cliffs;
 pub mod closing;
 pub mod columns;
 pub mod compare;
-pub mod counted;
 pub mod events;
 pub mod export;
 pub mod facets;
-pub mod figures;
 pub mod forecast;
 pub mod heat;
-pub mod input;
 pub mod layout;
 pub mod left;
-pub mod names;
 pub mod paint;
 pub mod palette;
 pub mod pictures;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use plotters::style::RGBColor;
 
-use super::names::Named;
+use crate::reading::names::Named;
 
 /// The colours of a picture.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,21 +1,22 @@
 //! Which pictures there are, and what goes into each.
 
+use crate::reading::figures::Across;
 use std::collections::BTreeSet;
 
-use super::cache::cache_bytes;
 use super::facets::{self, Facet};
-use super::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
 use super::heat;
-use super::input::Input;
-use super::names::{Named, common_words, short_names};
 use super::palette::{Theme, looks};
 use super::plot::{Guide, Mark, MarkKind, Picture, PlotError, PlotSpec, Point, Series, draw_svg};
 use super::probes;
-use super::scale::{Across, Quantity};
+use super::scale::Quantity;
 use super::show::version;
 use super::within;
 use crate::analyse::cliffs::{CLIFF_FACTOR, glance, read};
 use crate::analyse::{Cell, Cliff, Confidence, MedianPoint, Reading, cells, sentences};
+use crate::reading::cache::cache_bytes;
+use crate::reading::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, common_words, short_names};
 use crate::record::{Outcome, Sample};
 use crate::units::{grouped, human_bytes, human_rows};
 
@@ -563,9 +564,10 @@ fn notes(
 mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
+    use crate::reading::input::LoadedRun;
     use crate::record::Sample;
-    use crate::render::input::LoadedRun;
-    use crate::render::test_support::{elements, of, run_record, texts};
+    use crate::record::test_support::run_record;
+    use crate::render::test_support::{elements, of, texts};
 
     /// Seconds for 100,000 rows each, measured for this project: InnoDB of MariaDB 10.11 with a buffer pool of 64 MiB
     /// and random keys. A plateau, a cliff between 300,000 and 500,000 rows, a higher level.

@@ -7,8 +7,9 @@ use super::layout::Layout;
 use super::paint::Painter;
 use super::palette::{Look, Theme};
 use super::raster;
-use super::scale::{self, Across, Axis, Quantity};
+use super::scale::{self, Axis, Quantity};
 use super::sheet::Page;
+use crate::reading::figures::Across;
 use crate::units::{human_rate, human_seconds, significant};
 
 /// What a picture is to show.

@@ -10,9 +10,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::events::JsonLines;
 use super::left::{self, RunLeft};
-use super::names::record_names;
 use super::text::fitted_columns;
 use crate::analyse::{Baseline, Left, baseline};
+use crate::reading::names::record_names;
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
 use crate::run::{Event, Reporter};
 use crate::units::{grouped, human_rate, human_rows, human_seconds, printable, significant};

@@ -2,6 +2,7 @@
 //!
 //! Everything is computed here and nothing is left to a plotting library, which may hang on an empty or reversed range.
 
+use crate::reading::figures::Across;
 use crate::units;
 
 /// A mark on an axis.
@@ -52,18 +53,6 @@ pub enum Quantity {
     Rate,
     /// Plain decimals of something that is not seconds.
     Plain,
-}
-
-/// What the horizontal axis counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Across {
-    /// Rows in the table.
-    #[default]
-    Rows,
-    /// Bytes of the table.
-    Bytes,
-    /// Seconds.
-    Seconds,
 }
 
 /// The horizontal axis and its title. `None` when no value is finite.

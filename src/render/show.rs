@@ -1,17 +1,18 @@
 //! What `show` prints, and the table at the end of a run: plain text of at most about a hundred columns.
 
+use crate::reading::counted::Moved;
 use std::collections::BTreeSet;
 
 use super::cliffs;
 use super::closing::{self, Closing};
-use super::columns::{self, Moved, Row, UNKNOWN, factor};
-use super::input::{Input, LoadedRun};
-use super::names::{Named, short_names};
+use super::columns::{self, Row, UNKNOWN, factor};
 use super::table::{Align, Table};
 use super::tables;
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::Curve;
 use crate::analyse::cliffs::{CLIFF_FACTOR, read};
+use crate::reading::input::{Input, LoadedRun};
+use crate::reading::names::{Named, short_names};
 use crate::record::{Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -457,7 +458,7 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
     #[test]
     fn reasons_are_listed_below_the_table() {
         use crate::record::CurveRecord;
-        use crate::render::test_support::run_record;
+        use crate::record::test_support::run_record;
         let curve = |name: &str, key: &str, outcome| CurveRecord {
             curve: name.into(),
             engine: "innodb".into(),
@@ -487,7 +488,7 @@ uuid4    600k     250k   50.0k     5.00x     7.20 s  -
         let record = RunRecord { targets: [("db".to_owned(), target)].into(), curves: outcomes, ..run_record(&[]) };
         let run = LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) };
         let samples = crate::record::store::Samples { samples: samples("a", "autoinc", &[0.4; 3]), problems: vec![] };
-        let text = show(&super::super::input::assemble([(run, samples)], vec![]), ShowOptions::default());
+        let text = show(&crate::reading::input::assemble([(run, samples)], vec![]), ShowOptions::default());
         assert!(text.starts_with("db: 10.11.6-MariaDB\n  in force: innodb_variable_0=64M"), "{text}");
         assert!(text.contains("  autoinc: stopped by --max-slowdown 5: 5.2x for 3 batches\n"), "{text}");
         assert!(text.contains("  uuid7: failed: The table is full (code 1114)\n"), "{text}");

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::left::{self, LeftLine, RunLeft};
-use super::names::record_names;
 use super::show::outcome_word;
 use crate::analyse::{Factor, Left};
+use crate::reading::names::record_names;
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState, Sample};
 use crate::units::{grouped, human_rate, human_seconds};
 

@@ -1,7 +1,7 @@
 //! The tables that were loaded: columns, indexes, and what a row took.
 
-use super::input::Input;
 use super::show::{curve_names, paragraph};
+use crate::reading::input::Input;
 use crate::record::{CurveRecord, RunRecord};
 use crate::schema::Layout;
 use crate::units::grouped;

@@ -1,11 +1,7 @@
-//! What tests of pictures share: SVG read as XML, and a record.
-
-use std::collections::BTreeMap;
+//! What tests of pictures share: SVG read as XML.
 
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
-
-use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState};
 
 /// What a test wants to know of an SVG: the class of the group, the element, its attributes, its text.
 #[derive(Debug, Clone, Default)]
@@ -79,27 +75,4 @@ pub fn of<'a>(elements: &'a [Element], group: &str, name: &str) -> Vec<&'a Eleme
 
 pub fn texts(elements: &[Element], group: &str) -> Vec<String> {
     of(elements, group, "text").into_iter().map(|element| element.text.trim().to_owned()).collect()
-}
-
-/// A record of a run whose curves have completed.
-pub fn run_record(curves: &[&str]) -> RunRecord {
-    RunRecord {
-        format_version: 1,
-        program_version: "0.1.0".into(),
-        build_profile: "release".into(),
-        run_id: "r".into(),
-        command_line: vec!["rowcliff".into(), "run".into()],
-        started_at: "2026-11-30T00:00:00Z".into(),
-        finished_at: None,
-        state: RunState::Finished,
-        process_id: None,
-        resumed_by: Vec::new(),
-        plan: serde_json::Value::Null,
-        environment: Environment::default(),
-        targets: BTreeMap::new(),
-        curves: curves
-            .iter()
-            .map(|curve| CurveRecord { curve: (*curve).into(), outcome: Outcome::Completed, ..CurveRecord::default() })
-            .collect(),
-    }
 }

@@ -1,12 +1,12 @@
 //! How fast rows went in within batches: `seconds.csv` as points of curves.
 
+use crate::reading::figures::Across;
 use std::collections::HashMap;
 
-use super::figures::{BatchFigures, place_at};
-use super::input::Input;
 use super::plot::Point;
-use super::scale::Across;
 use crate::analyse::Curve;
+use crate::reading::figures::{BatchFigures, place_at};
+use crate::reading::input::Input;
 use crate::record::detail::{self, SecondLine};
 
 /// Points of a curve in a picture: more would be several to a pixel.
@@ -88,8 +88,8 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
+    use crate::reading::figures::figures;
     use crate::record::Sample;
-    use crate::render::figures::figures;
 
     #[test]
     fn seconds_are_rates_at_the_rows_that_were_in_then() {

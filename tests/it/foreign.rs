@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use rowcliff::error::exit;
+use rowcliff::foreign::{Cumulative, Decimal, Foreign, ForeignOptions, Refused, Unit, read};
 use rowcliff::record::Sample;
-use rowcliff::record::foreign::{Cumulative, Decimal, Foreign, ForeignOptions, Refused, Unit, read};
 
 use crate::support::{run, stderr, stdout, text};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use rowcliff::record::foreign::{Cumulative, Foreign, ForeignOptions, Refused, Unit, read};
+use rowcliff::foreign::{Cumulative, Foreign, ForeignOptions, Refused, Unit, read};
 
 fn of_bytes(content: &[u8], options: &ForeignOptions) -> Result<Foreign, Refused> {
     read(content, Path::new("f.csv"), options)

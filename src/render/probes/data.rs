@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::picture::{by_connections, far_apart, size_of_connections};
 use super::{ProbeSeries, lines, probed, styled};
 use crate::analyse::{Cell, ProbeLoad, ProbeSummary, cells};
-use crate::render::figures::{BatchFigures, figures, place_at};
-use crate::render::input::Input;
-use crate::render::names::Named;
+use crate::reading::figures::Across;
+use crate::reading::figures::{BatchFigures, figures, place_at};
+use crate::reading::input::Input;
+use crate::reading::names::Named;
 use crate::render::palette::Look;
 use crate::render::pictures::PictureKind;
 use crate::render::report::data::number;
-use crate::render::scale::Across;
 use crate::units::human_rows;
 
 /// The pictures, in the order of [`PictureKind::of_probes`]. A line tells with `of` which of the curves of the report (`shown`) it belongs

@@ -12,11 +12,11 @@ pub mod section;
 pub mod slap;
 pub mod table;
 
-use super::input::Input;
-use super::names::{Named, short_names};
 use super::palette::{Look, indexes, looks_by};
 use crate::analyse::probes::summaries;
 use crate::analyse::{Cell, Curve, ProbeLoad, ProbeSummary};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, short_names};
 use crate::record::ProbeLine;
 use crate::units::human_rows;
 

@@ -1,16 +1,17 @@
 //! Two pictures of what probes found: operations per second over the size of the table, and over connections.
 
+use crate::reading::figures::Across;
 use std::collections::BTreeSet;
 
 use super::{ProbeSeries, lines, probed, styled};
 use crate::analyse::{Cell, ProbeLoad, ProbeSummary, cells};
+use crate::reading::figures::{BatchFigures, figures, place_at};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, common_words_of_table, short_names};
 use crate::render::facets::{self, Panels};
-use crate::render::figures::{BatchFigures, figures, place_at};
-use crate::render::input::Input;
-use crate::render::names::{Named, common_words_of_table, short_names};
 use crate::render::pictures::{PictureKind, PictureOptions, guides, made_with_debug, versions};
 use crate::render::plot::{Picture, PlotError, PlotSpec, Point, Range, Series, draw_svg};
-use crate::render::scale::{self, Across, Axis, Quantity};
+use crate::render::scale::{self, Axis, Quantity};
 use crate::units::{grouped, human_rows};
 
 /// Lines whose highest points differ more than this are drawn on a logarithmic axis: the slow ones would lie on the ground.

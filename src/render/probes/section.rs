@@ -3,8 +3,8 @@
 use super::{ProbeSeries, lines, probed, table};
 use crate::analyse::cells;
 use crate::analyse::probes::{fall, told_apart};
-use crate::render::input::Input;
-use crate::render::names::{Named, short_names};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, short_names};
 use crate::render::report::Section;
 use crate::render::show::curve_names;
 use crate::units::{grouped, human_rate, human_rows, significant};
@@ -152,8 +152,8 @@ pub fn section(input: &Input) -> Option<Section> {
 mod tests {
     use super::super::test_input::{input, line};
     use super::*;
-    use crate::render::input::LoadedRun;
-    use crate::render::test_support::run_record;
+    use crate::reading::input::LoadedRun;
+    use crate::record::test_support::run_record;
 
     #[test]
     fn the_farthest_fall_comes_first_and_what_holds_is_named() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::analyse::probes::summaries;
 use crate::analyse::{Curve, ProbeSummary};
 use crate::probe::ProbeKind;
-use crate::render::input::Input;
+use crate::reading::input::Input;
 use crate::render::show::curve_names;
 use crate::units::human_rows;
 

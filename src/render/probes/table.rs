@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::analyse::probes::summaries;
 use crate::analyse::{Curve, ProbeLoad, ProbeSummary};
+use crate::reading::input::Input;
 use crate::record::probe::{LOOKED_UP, UNCHECKED};
 use crate::render::columns::{Cell, UNKNOWN, milliseconds};
-use crate::render::input::Input;
 use crate::render::show::{ShowOptions, curve_names, heading, paragraph};
 use crate::render::table::{Align, Table};
 use crate::units::{grouped, human_rows};

@@ -1,8 +1,8 @@
 //! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
 
 use crate::analyse::{Curve, Reading, sentences as words};
+use crate::reading::input::Input;
 use crate::render::cliffs::Judged;
-use crate::render::input::Input;
 use crate::units::human_rate;
 
 /// A curve that is slower than this many times at its end has fallen.
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn a_load_that_failed_or_kept_nothing_is_never_the_fastest() {
         let mut found = input(&[("autoinc", vec![1.0; 10]), ("uuid4", vec![0.1; 10]), ("uuid7", vec![2.0; 10])]);
-        let mut record = crate::render::test_support::run_record(&["autoinc", "uuid4", "uuid7"]);
+        let mut record = crate::record::test_support::run_record(&["autoinc", "uuid4", "uuid7"]);
         record.curves[1].outcome = crate::record::Outcome::Failed { code: None, message: "no rows".into() };
-        found.runs.push(crate::render::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) });
+        found.runs.push(crate::reading::input::LoadedRun { label: "r".into(), path: "r".into(), record: Some(record) });
         let ranking = |input: &Input| {
             let is_of = |line: &String| line.starts_with("Fastest") || line.starts_with("In no ranking");
             said(input).into_iter().filter(is_of).collect::<Vec<_>>()

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::analyse::{Cell, cells};
-use crate::render::figures::{BatchFigures, figures};
-use crate::render::input::Input;
-use crate::render::names::{Named, short_names};
+use crate::reading::figures::{BatchFigures, figures};
+use crate::reading::input::Input;
+use crate::reading::names::{Named, short_names};
 use crate::render::palette::looks;
 use crate::render::pictures::{PictureKind, batch_sizes, figure_of, marks, vertical};
 use crate::render::probes;

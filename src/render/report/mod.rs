@@ -14,13 +14,13 @@ use std::fmt::Write as _;
 
 use super::closing;
 use super::columns::factor;
-use super::input::{Input, LoadedRun};
 use super::pictures::PictureKind;
 use super::probes;
 use super::show::{curve_names, outcome_word, reason, version};
 use super::table::Align;
 use super::tables;
 use crate::analyse::Curve;
+use crate::reading::input::{Input, LoadedRun};
 use crate::record::{Environment, Outcome, RunRecord, RunState};
 use crate::units::{grouped, human_bytes, human_rate, human_rows, human_seconds};
 
@@ -570,7 +570,7 @@ mod tests {
     use super::*;
     use crate::analyse::{RunSamples, group};
     use crate::record::Sample;
-    use crate::render::test_support::run_record;
+    use crate::record::test_support::run_record;
 
     fn input(name: &str, batches: u64) -> Input {
         let samples: Vec<Sample> = (1..=batches)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::analyse::{Curve, cells};
-use crate::render::input::Input;
+use crate::reading::input::Input;
 use crate::render::palette::Theme;
 use crate::render::pictures::{PictureKind, PictureOptions, picture};
 use crate::render::within;

@@ -2,7 +2,15 @@
 
 use super::input::Input;
 use crate::record::{CounterLine, detail};
-use crate::render::columns::Moved;
+
+/// Figures that `counters.csv` has of a batch, by what they stand for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Moved {
+    /// Pages that had to be read because no cache held them.
+    pub reads: Option<f64>,
+    /// Syncs of files.
+    pub syncs: Option<f64>,
+}
 
 /// Adds what the counters of a run say. A run without counters has none, a line that makes no sense (the last one may be cut) is
 /// passed over, and a file that cannot be read is a problem of the input: counters are context, and no figure of the run depends on
@@ -48,7 +56,7 @@ pub fn add(input: &mut Input, index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::input::LoadedRun;
+    use crate::reading::input::LoadedRun;
 
     #[test]
     fn counters_are_read_as_far_as_they_go() {

@@ -27,8 +27,8 @@ use self::meaning::Meaning;
 use self::number::{Cell, Column};
 use self::series::{Axis, Figures, Request};
 use self::table::Table;
-use super::Sample;
-use super::store::Problem;
+use crate::record::Sample;
+use crate::record::store::Problem;
 
 /// What the figures of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::columns::Moved;
-use super::counted;
+use super::counted::{self, Moved};
 use crate::analyse::evidence::Counted;
 use crate::analyse::{Curve, Labels, RunSamples, Standing, group};
-use crate::record::foreign::{self, ForeignOptions, Refused};
+use crate::foreign::{self, ForeignOptions, Refused};
 use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
@@ -283,7 +282,7 @@ mod tests {
     use super::*;
     use crate::record::Sample;
     use crate::record::store::{CsvAppender, write_run};
-    use crate::render::test_support::run_record as record;
+    use crate::record::test_support::run_record as record;
 
     fn write_samples(directory: &Path, curve: &str, batches: u64) {
         let mut file = CsvAppender::open(&directory.join(BATCHES_FILE)).unwrap();

@@ -29,7 +29,7 @@ fn in_bytes(value: &str, kib: bool, curve: &CurveRecord) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::render::test_support::run_record;
+    use crate::record::test_support::run_record;
 
     fn found(unit: &str, value: Option<&str>, cache_bytes: Option<u64>) -> Option<u64> {
         let mut record = run_record(&["a", "b"]);

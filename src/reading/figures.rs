@@ -3,9 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::input::Input;
-use super::scale::Across;
 use crate::analyse::{Curve, median};
 use crate::record::{STATEMENTS_OF_P99, Sample};
+
+/// What the horizontal axis counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Across {
+    /// Rows in the table.
+    #[default]
+    Rows,
+    /// Bytes of the table.
+    Bytes,
+    /// Seconds.
+    Seconds,
+}
 
 /// The figures of one batch of a cell. What is not known is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
