@@ -57,8 +57,8 @@ pub enum Error {
         next: String,
     },
     /// A run that is to be shown cannot be read.
-    #[error(transparent)]
-    Input(#[from] crate::reading::input::InputError),
+    #[error("{0}")]
+    Input(String),
     /// A run ended with an error, and what it changed on a server could not be put back. The latter stands last.
     #[error("{first}\nerror: {unrestored}")]
     Unrestored {

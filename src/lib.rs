@@ -12,7 +12,7 @@
 //! - [`key`]: primary keys as functions of (seed, row index); one file for each family.
 //! - [`schema`]: table templates, and columns as the database reports them.
 //! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.
-//! - [`target`]: where rows go. [`target::engines`] is the engine table: what differs, as data.
+//! - [`target`]: where rows go. [`engine`] is the engine table: what differs, as data.
 //! - [`load`]: how rows travel; one file for each method.
 //! - [`probe`]: what runs between the batches: rows asked for, statements, and what their answers must be.
 //! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
@@ -32,6 +32,7 @@
 pub mod analyse;
 pub mod cli;
 pub mod commands;
+pub mod engine;
 pub mod error;
 pub mod foreign;
 pub mod hand_over;

@@ -10,15 +10,14 @@ use crate::cli::{CheckArgs, RunArgs};
 use crate::error::{Error, exit};
 use crate::plan::{self, Circumstances, CurvePlan, Place, Plan, Resolved};
 use crate::reading::names::record_names;
+use crate::record::event::{Event, Reporter};
 use crate::record::{CurveRecord, run::TargetRecord};
 use crate::render::table::{Align, Table};
 use crate::render::tables::{self, TableOf};
 use crate::rows::{IndexOrder, wish};
 use crate::run::disk::{self, Space};
 use crate::run::rehearsal::{self, Trial};
-use crate::run::{
-    Event, Interrupt, Reporter, SystemClock, Warden, mark, new_curve_record, new_run_id, table_name, verify,
-};
+use crate::run::{Interrupt, SystemClock, Warden, mark, new_curve_record, new_run_id, table_name, verify};
 use crate::schema::{Definition, Dialect};
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};

@@ -1,5 +1,6 @@
 //! `rowcliff clean`: drops what an interrupted or failed run left behind, and nothing else.
 
+use crate::target::mysql::Access;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use std::time::Duration;
 use super::Output;
 use crate::cli::CleanArgs;
 use crate::error::{Error, exit};
+use crate::plan::stop::StopRules;
 use crate::plan::{Login, Place, Plan, Secret};
 use crate::record::{CurveRecord, store};
 use crate::render::progress;
 use crate::run::journal::Told;
-use crate::run::stop::StopRules;
 use crate::run::warden::How;
 use crate::run::{Interrupt, RunDirectory, SystemClock, Warden, mark};
 use crate::schema::Definition;
@@ -81,7 +82,7 @@ pub fn run(args: &CleanArgs) -> Result<Output, Error> {
         let result = match &spec.place {
             Place::Server(place) => {
                 // A table that the binary log does not know must not be dropped in it: that would stop the replicas.
-                let access = login.access(place, Secret::default())?.without_binlog(plan.care.skip_binlog);
+                let access = Access::of_login(&login, place, Secret::default())?.without_binlog(plan.care.skip_binlog);
                 let told: Vec<ServerSessions> = curves
                     .iter()
                     .filter_map(|&index| Told::read(directory, plan.curves[index].number).ok())

@@ -2,10 +2,10 @@
 
 use super::Output;
 use crate::cli::EnginesArgs;
+use crate::engine::{Engine, EngineTable};
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, place};
 use crate::render::table::{Align, Table};
-use crate::target::engines::{Engine, EngineTable};
 use crate::target::mysql::{self, Access};
 
 /// What SHOW ENGINES lists and nobody loads: views of something else.

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::analyse::{Left, as_before};
 use crate::error::Error;
+use crate::plan::stop::StopRules;
 use crate::plan::{CurvePlan, Plan};
 use crate::reading::input::{self, Input};
 use crate::record::CurveRecord;
 use crate::record::run::values_note;
 use crate::render::left;
-use crate::run::stop::StopRules;
 use crate::units::{grouped, human_rows, human_seconds};
 
 /// An earlier run that the curves of a plan are likened to.

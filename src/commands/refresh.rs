@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::plot::{Pictures, draw_all};
 use crate::reading::input;
+use crate::record::event::{Event, Reporter};
 use crate::render::pictures::PictureOptions;
-use crate::run::{Event, Reporter};
 
 /// Drawing may take this part of a run's time and no more: a batch of a fraction of a second is not to wait for its picture.
 const SHARE: u32 = 50;

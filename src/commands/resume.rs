@@ -11,9 +11,10 @@ use crate::cli::{DEFAULT_PLOTS_EVERY, RunArgs};
 use crate::error::Error;
 use crate::plan::{self, AskTarget, Circumstances, Login, Place, Plan, Protection, Secret};
 use crate::reading::input;
+use crate::record::event::{Event, Reporter};
 use crate::record::{RunRecord, store};
 use crate::render::{cliffs, progress};
-use crate::run::{Event, Past, Reporter, RunDirectory, Summary};
+use crate::run::{Past, RunDirectory, Summary};
 use crate::schema::BuiltIn;
 
 /// Goes on with a run.

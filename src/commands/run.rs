@@ -12,13 +12,14 @@ use crate::cli::{Progress, RunArgs};
 use crate::error::{Error, exit};
 use crate::observe::environment;
 use crate::plan::{self, Circumstances, Place, Plan, Protection, Secret, Shard, TargetSpec};
+use crate::record::event::{Event, Reporter};
 use crate::record::store::{RUN_FILE, read_run};
 use crate::record::{CurveRecord, Outcome, RunRecord, RunState};
 use crate::render::cliffs;
 use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::resume::START_AGAIN;
-use crate::run::{Clock, Event, Interrupt, Past, Reporter, RunDirectory, Runner, Summary, SystemClock, Warden};
+use crate::run::{Clock, Interrupt, Past, RunDirectory, Runner, Summary, SystemClock, Warden};
 use crate::target::mysql::Mode;
 use crate::target::registry::{self, Opening};
 

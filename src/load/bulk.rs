@@ -2,12 +2,9 @@
 
 use std::ops::Range;
 
+use super::Loader;
 use super::prepared::{DriverValues, row_of_placeholders};
-use super::{Body, Loader, Method, MethodEntry};
-
-/// The method in listings.
-pub const ENTRY: MethodEntry =
-    MethodEntry { method: Method::Bulk, name: "bulk", summary: "MariaDB's bulk command, one packet a statement" };
+use crate::target::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     let columns = loader.source.insert_columns().len();

@@ -2,11 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Body, Loader, Method, MethodEntry};
-
-/// The method in listings.
-pub const ENTRY: MethodEntry =
-    MethodEntry { method: Method::Insert, name: "insert", summary: "one multi-row INSERT text statement" };
+use super::Loader;
+use crate::target::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     Body::Text(loader.source.insert_text(&loader.head, rows))

@@ -2,16 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Body, Loader, Method, MethodEntry};
-
-/// The method in listings.
-pub const ENTRY: MethodEntry =
-    MethodEntry { method: Method::LoadData, name: "load-data", summary: "LOAD DATA LOCAL INFILE from memory" };
-
-/// Several statements for each connection, so that idle connections find work, and each as long as possible.
-pub(super) fn default_statement_rows(batch_rows: u64, connections: u32) -> u64 {
-    (batch_rows / (8 * u64::from(connections.max(1)))).max(1)
-}
+use super::Loader;
+use crate::target::body::Body;
 
 pub(super) fn head(quoted_table: &str, columns: &str) -> String {
     // The file is pure ASCII but for raw bytes. latin1 has a character for each of them, and unlike `binary` it is

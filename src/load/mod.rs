@@ -8,157 +8,20 @@ pub mod insert;
 pub mod load_data;
 pub mod prepared;
 
+use crate::plan::method::Method;
+use crate::target::body::Body;
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
 use crate::plan::Sizes;
-use crate::rows::{RowSource, Value};
+use crate::rows::RowSource;
 use crate::target::{Failure, FailureKind, Limits};
 use crate::units::{grouped, human_bytes};
 
 /// Room left below `max_allowed_packet`: the server counts the header of each packet and the command byte too, and a
 /// statement that only just fits by the driver's count is answered by closing the connection.
 const PACKET_HEADROOM: u64 = 16 * 1024;
-
-/// A load method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// One multi-row INSERT text statement.
-    Insert,
-    /// One multi-row prepared statement.
-    Prepared,
-    /// MariaDB's bulk command.
-    Bulk,
-    /// LOAD DATA LOCAL INFILE from memory.
-    LoadData,
-}
-
-/// What help and listings say of a method.
-#[derive(Debug, Clone, Copy)]
-pub struct MethodEntry {
-    /// The method.
-    pub method: Method,
-    /// The word a user types.
-    pub name: &'static str,
-    /// One sentence.
-    pub summary: &'static str,
-}
-
-/// Every method.
-pub const METHODS: [MethodEntry; 4] = [insert::ENTRY, prepared::ENTRY, bulk::ENTRY, load_data::ENTRY];
-
-impl Method {
-    /// The word a user types.
-    pub fn name(self) -> &'static str {
-        METHODS.iter().find(|entry| entry.method == self).map_or("?", |entry| entry.name)
-    }
-
-    /// Rows of one statement when nothing is asked for.
-    pub fn default_statement_rows(self, batch_rows: u64, connections: u32) -> u64 {
-        match self {
-            Self::LoadData => load_data::default_statement_rows(batch_rows, connections),
-            _ => 1000.min(batch_rows),
-        }
-    }
-
-    /// Why SQLite cannot do it, if it cannot.
-    pub fn unable(self, is_sqlite: bool) -> Option<String> {
-        (is_sqlite && matches!(self, Self::Bulk | Self::LoadData))
-            .then(|| format!("SQLite has no {self}; it takes insert and prepared"))
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Method {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known: Vec<&str> = METHODS.iter().map(|entry| entry.name).collect();
-        METHODS
-            .iter()
-            .find(|entry| entry.name == text)
-            .map(|entry| entry.method)
-            .ok_or_else(|| format!("{text:?} is not a method; known are {}", known.join(", ")))
-    }
-}
-
-/// The rows of one statement, ready to be sent.
-#[derive(Debug)]
-pub struct Statement {
-    /// Which rows.
-    pub rows: Range<u64>,
-    /// What is sent.
-    pub body: Body,
-}
-
-/// What a session sends. Bodies that the driver consumes are empty afterwards ([`Body::is_spent`]).
-#[derive(Debug)]
-pub enum Body {
-    /// SQL text with the values in it.
-    Text(String),
-    /// A prepared statement and its values, for SQLite.
-    Values {
-        /// Its text.
-        sql: Arc<str>,
-        /// Row after row.
-        values: Vec<Value>,
-    },
-    /// A prepared statement and its values, for servers.
-    Params {
-        /// Its text.
-        sql: Arc<str>,
-        /// Row after row.
-        values: Vec<mysql::Value>,
-    },
-    /// A prepared statement of one row and the rows to run it with.
-    Bulk {
-        /// Its text.
-        sql: Arc<str>,
-        /// The rows.
-        rows: Vec<Vec<mysql::Value>>,
-    },
-    /// LOAD DATA LOCAL and its file.
-    File {
-        /// Its text.
-        sql: Arc<str>,
-        /// The file.
-        bytes: Vec<u8>,
-    },
-}
-
-impl Body {
-    /// Whether the driver has taken what was in it.
-    pub fn is_spent(&self) -> bool {
-        match self {
-            Self::Text(sql) => sql.is_empty(),
-            Self::Values { values, .. } => values.is_empty(),
-            Self::Params { values, .. } => values.is_empty(),
-            Self::Bulk { rows, .. } => rows.is_empty(),
-            Self::File { bytes, .. } => bytes.is_empty(),
-        }
-    }
-}
-
-impl Body {
-    /// Bytes that travel in portions, of which a session tells as they go; 0 for a body that goes as a whole.
-    pub fn portioned_bytes(&self) -> u64 {
-        match self {
-            Self::File { bytes, .. } => bytes.len() as u64,
-            _ => 0,
-        }
-    }
-}
 
 /// Turns rows into the body of a statement.
 pub trait Encode: Send + Sync {

@@ -4,12 +4,9 @@
 
 use std::ops::Range;
 
-use super::{Body, Loader, Method, MethodEntry};
+use super::Loader;
 use crate::rows::ValueSink;
-
-/// The method in listings.
-pub const ENTRY: MethodEntry =
-    MethodEntry { method: Method::Prepared, name: "prepared", summary: "one multi-row prepared statement" };
+use crate::target::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     let count = rows.end - rows.start;

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use super::host::{self, Device, HostFigures};
 use super::process::{Watched, cores_together};
+use crate::plan::counters::CounterChoice;
 use crate::record::detail::AT_END;
 use crate::record::{CounterLine, Sample};
 use crate::target::reading::moved;
-use crate::target::{CounterChoice, Figure, Reading, ServerProcess, Table};
+use crate::target::{Figure, Reading, ServerProcess, Table};
 
 /// Watches the target of one curve.
 #[derive(Debug)]

@@ -8,7 +8,6 @@ use super::option_file::OptionFile;
 use super::{Secret, ServerPlace};
 use crate::cli::access::{AccessArgs, SslWord};
 use crate::error::Error;
-use crate::target::mysql::{Access, SslMode};
 
 /// A password file is one line; more than this is another kind of file.
 const LONGEST_PASSWORD_FILE: u64 = 64 * 1024;
@@ -24,6 +23,38 @@ pub struct Login {
     pub notes: Vec<String>,
     from_file: Secret,
     ask: bool,
+}
+
+/// How a connection is protected on its way, as the stock clients name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SslMode {
+    /// No TLS.
+    Disabled,
+    /// TLS where the server offers it; no certificate is checked. Not on a Unix socket.
+    #[default]
+    Preferred,
+    /// TLS or nothing; no certificate is checked.
+    Required,
+    /// TLS, and the certificate has to be signed by the authority of `--ssl-ca`.
+    VerifyCa,
+    /// As `VerifyCa`, and it has to bear the name of the host.
+    VerifyIdentity,
+}
+
+impl SslMode {
+    /// Every mode.
+    pub const ALL: [Self; 5] = [Self::Disabled, Self::Preferred, Self::Required, Self::VerifyCa, Self::VerifyIdentity];
+
+    /// The word of the flag.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyIdentity => "verify-identity",
+        }
+    }
 }
 
 /// How connections over TCP are protected.
@@ -80,14 +111,6 @@ impl Login {
             Some(secret) => Ok(secret.clone()),
             None => Ok(Secret::default()),
         }
-    }
-
-    /// Everything that is needed to log in at `place`.
-    ///
-    /// # Errors
-    /// See [`Login::secret`].
-    pub fn access(&self, place: &ServerPlace, in_url: Secret) -> Result<Access, Error> {
-        Ok(Access::new(place.clone(), self.secret(in_url, place)?).protected(&self.protection))
     }
 }
 

@@ -10,14 +10,14 @@ use super::{
     Sizes, TargetSpec, place, settings,
 };
 use crate::cli;
+use crate::engine::{Engine, EngineTable};
 use crate::error::Error;
 use crate::key::Storage;
-use crate::load::Method;
+use crate::plan::counters::CounterChoice;
+use crate::plan::method::Method;
+use crate::plan::stop::StopRules;
 use crate::rows::{EDITION, IndexOrder, Wishes};
-use crate::run::stop::StopRules;
 use crate::schema::{self, BuiltIn, Dialect, key_type};
-use crate::target::engines::{Engine, EngineTable};
-use crate::target::reading::CounterChoice;
 use crate::units::grouped;
 
 /// A plan with what goes beside it and is stored nowhere.

@@ -1,18 +1,22 @@
 //! What a run will do: the validated list of curves, made once from what the user typed and never changed.
 
+pub mod counters;
 pub mod endpoint;
 pub mod file;
 pub mod flush;
 pub mod login;
 pub mod matrix;
+pub mod method;
 pub mod option_file;
 pub mod own_table;
 pub mod place;
 pub mod print;
 pub mod probe;
+pub mod probe_kind;
 pub mod scale;
 pub mod settings;
 pub mod shard;
+pub mod stop;
 
 use std::path::PathBuf;
 
@@ -28,14 +32,14 @@ pub use scale::Scale;
 pub use shard::Shard;
 
 use crate::cli::RunArgs;
+use crate::engine::{Engine, EngineTable};
 use crate::error::Error;
 use crate::key::Key;
-use crate::load::Method;
+use crate::plan::counters::CounterChoice;
+use crate::plan::method::Method;
+use crate::plan::stop::StopRules;
 use crate::rows::{IndexOrder, TableKind, Wishes};
-use crate::run::stop::StopRules;
 use crate::schema::{self, BuiltIn, Dialect, Layout, Template, TemplateValues};
-use crate::target::engines::{Engine, EngineTable};
-use crate::target::reading::CounterChoice;
 
 /// A run, resolved: no default is left open, no flag is seen below.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Sizes;
 use crate::cli::probe::{ProbeArgs, ProbeKeys};
 use crate::error::Error;
-use crate::probe::ProbeKind;
+use crate::plan::probe_kind::ProbeKind;
 use crate::units::{human_rows, human_seconds};
 
 /// Operations of an iteration when nothing is said of them.

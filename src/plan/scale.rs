@@ -87,7 +87,7 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::ProbeKind;
+    use crate::plan::probe_kind::ProbeKind;
 
     const THOUSANDTH: Scale = Scale { factor: 0.001, cache: false };
 

@@ -175,8 +175,8 @@ fn part_of(index: u64, parts: u32) -> u32 {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
+    use crate::engine::EngineTable;
     use crate::plan::resolve;
-    use crate::target::engines::EngineTable;
     use clap::Parser;
     use proptest::prelude::*;
 

@@ -1,23 +1,15 @@
 //! One operation of a probe over one connection: what is asked, and what the answer must be.
 
+use crate::plan::probe_kind::ProbeKind;
+use crate::plan::probe_kind::{POINT_SELECTS, RANGES, TRANSACTION_CHANGES, TRANSACTION_READS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ProbeKind;
 use super::pool::{Asked, Pool};
 use super::table::{ALIKE_MOST, ProbeTable, RANGE_ROWS};
 use crate::key::mix::Stream;
 use crate::rows::Value;
 use crate::target::{Failure, FailureKind, Rows, Session};
-
-/// Selects by key of one transaction.
-const POINT_SELECTS: u64 = 10;
-/// Ranges of one transaction: simple, sum, order, distinct.
-const RANGES: u64 = 4;
-/// Rows that one transaction reads.
-pub const TRANSACTION_READS: u64 = POINT_SELECTS + RANGES;
-/// Rows that one transaction changes: two are updated, one is deleted and inserted again.
-pub const TRANSACTION_CHANGES: u64 = 3;
 
 /// What all connections of an iteration share.
 #[derive(Debug)]

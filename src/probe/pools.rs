@@ -1,9 +1,10 @@
 //! The rows of one probe at one table size: those that are read and those that are changed, and which of their ids have to be known.
 
+use crate::plan::probe_kind::ProbeKind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::{Pool, ProbeKind, ProbeTable, Shared};
+use super::{Pool, ProbeTable, Shared};
 use crate::key::mix::Stream;
 use crate::target::{Failure, FailureKind};
 

@@ -1,12 +1,12 @@
 //! What a table allows a probe to ask, and whether what it answers is what the generator made.
 
+use crate::plan::probe_kind::ProbeKind;
 use std::sync::Arc;
 
-use super::ProbeKind;
+use crate::engine::Engine;
 use crate::rows::{ID2_VALUES, RowSource, Value};
 use crate::schema::{Column, ColumnType, Dialect};
 use crate::target::TableFacts;
-use crate::target::engines::Engine;
 
 /// Rows of a range.
 pub const RANGE_ROWS: u64 = 100;

@@ -67,6 +67,12 @@ pub enum InputError {
     Foreign(#[from] Refused),
 }
 
+impl From<InputError> for crate::error::Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
 /// Reads runs from their directories. A path to a `batches.csv` is taken too, and then there is no record.
 ///
 /// A run whose record or samples are missing or damaged is shown as far as it goes, and the damage is listed.

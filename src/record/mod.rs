@@ -4,6 +4,7 @@
 //! can be read by everything that analyses and draws.
 
 pub mod detail;
+pub mod event;
 pub mod probe;
 pub mod published;
 pub mod run;

@@ -28,8 +28,8 @@ use serde::Serialize;
 use super::left::{LeftLine, RunLeft};
 use super::progress::{Names, waiting_words};
 use crate::analyse::{Baseline, baseline};
+use crate::record::event::{Event, Reporter};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, RunState, Sample};
-use crate::run::{Event, Reporter};
 
 /// The version of the shape.
 pub const VERSION: u32 = 1;

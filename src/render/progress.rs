@@ -13,8 +13,8 @@ use super::left::{self, RunLeft};
 use super::text::fitted_columns;
 use crate::analyse::{Baseline, Left, baseline};
 use crate::reading::names::record_names;
+use crate::record::event::{Event, Reporter};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
-use crate::run::{Event, Reporter};
 use crate::units::{grouped, human_rate, human_rows, human_seconds, printable, significant};
 
 /// The short names of a run's curves.

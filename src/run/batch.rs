@@ -10,9 +10,10 @@ use hdrhistogram::Histogram;
 use super::clock::Clock;
 use super::seconds::{self, Section, Silence};
 use super::workers::{Crew, Piece, Watch, Window, new_histogram};
-use crate::load::{Encode, Statement};
+use crate::load::Encode;
 use crate::rows::{parallel_map, split_range};
 use crate::target::Failure;
+use crate::target::body::Statement;
 
 /// How a batch is cut. All figures are what is really used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

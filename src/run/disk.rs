@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::stop::StopRules;
 use super::verify;
-use crate::load::Method;
 use crate::observe::environment::disk_space;
+use crate::plan::method::Method;
+use crate::plan::stop::StopRules;
 use crate::plan::{CurvePlan, Place, Plan};
 use crate::record::Sample;
 use crate::rows::footprint::{Filling, footprint};

@@ -1,5 +1,6 @@
 //! The batches of a curve: each is sent, checked and recorded; a batch whose fate is unknown is taken back and sent again.
 
+use crate::plan::stop::StopRules;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::journal::{Line, Told};
 use super::moved::{Detail, complete};
 use super::probes::{self, Point};
 use super::resume::{self, Start};
-use super::stop::{Firing, InFlight, Judge, StopRules};
+use super::stop::{Firing, InFlight, Judge};
 use super::warden::How;
 use super::workers::{Crew, Watch};
 use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, disk, endpoints};

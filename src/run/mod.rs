@@ -43,71 +43,12 @@ pub use warden::Warden;
 use crate::error::{Error, exit};
 use crate::observe::{advice, environment};
 use crate::plan::{CurvePlan, Plan};
+use crate::record::event::{Event, Reporter};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
-use crate::record::{CurveRecord, Environment, Outcome, ProbeLine, RunRecord, RunState, Sample};
+use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState};
 use crate::target::{Target, Verdict};
 use rehearsal::Tried;
 use stop::Firing;
-
-/// What happens in a run, as it happens.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// The plan is made and the matrix has been tried.
-    Started {
-        /// The record as it stands.
-        record: &'a RunRecord,
-        /// Where it is kept.
-        directory: &'a std::path::Path,
-    },
-    /// Something a person should know, as a sentence.
-    Note(&'a str),
-    /// A curve begins.
-    CurveStarted {
-        /// Its record.
-        curve: &'a CurveRecord,
-        /// Batches it is to have.
-        batches: u64,
-    },
-    /// A batch has been measured and saved.
-    Batch {
-        /// What was measured.
-        sample: &'a Sample,
-        /// All samples of the curve so far, this one included.
-        samples: &'a [Sample],
-        /// Batches the curve is to have.
-        batches: u64,
-    },
-    /// An iteration of a probe has been measured and saved.
-    Probe {
-        /// What was measured.
-        line: &'a ProbeLine,
-    },
-    /// Something between batches takes its time.
-    Waiting {
-        /// What is waited for.
-        what: &'a str,
-        /// How long it has been.
-        waited: Duration,
-        /// What the target says it is doing, where it says that.
-        doing: Option<&'a str>,
-    },
-    /// A curve has ended.
-    CurveEnded {
-        /// Its record.
-        curve: &'a CurveRecord,
-    },
-    /// The run has ended.
-    Finished {
-        /// The record as saved.
-        record: &'a RunRecord,
-    },
-}
-
-/// Takes the events of a run.
-pub trait Reporter {
-    /// One event.
-    fn report(&mut self, event: &Event<'_>);
-}
 
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{constraint, curve, probes, trial_values, verify};
+use crate::engine::Engine;
 use crate::load::Encode;
 use crate::plan::{CurvePlan, Plan};
 use crate::rows::{RowSource, Value};
 use crate::schema::Dialect;
 use crate::target::answer::Rows;
-use crate::target::engines::Engine;
 use crate::target::{Failure, FailureKind, Session, Table};
 
 /// Rows of the statement.

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::constraint;
-use crate::load::{Body, Encode, Loader};
+use crate::load::{Encode, Loader};
 use crate::plan::CurvePlan;
 use crate::rows::RowSource;
 use crate::schema::Dialect;
+use crate::target::body::Body;
 use crate::target::{Failure, Session, Table};
 
 /// Rows that are sent beside the first, the last, and those with the smallest and the largest values.

@@ -8,8 +8,9 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use super::curve::failed;
-use super::stop::{Firing, InFlight, StopRules};
+use super::stop::{Firing, InFlight};
 use super::{Clock, Event, Interrupt, Reporter};
+use crate::plan::stop::StopRules;
 use crate::record::Outcome;
 use crate::target::{Canceller, Failure, FailureKind, NoReins, Reins, Table};
 use crate::units::human_seconds;

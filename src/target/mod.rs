@@ -5,8 +5,8 @@
 //! resume share it.
 
 pub mod answer;
+pub mod body;
 pub mod definition;
-pub mod engines;
 pub mod mysql;
 pub mod reading;
 pub mod registry;
@@ -16,6 +16,7 @@ pub mod sqlite;
 mod sqlite_lock;
 pub mod sqlite_status;
 
+use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,14 +24,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::load::Body;
 use crate::plan::{Cell, CurvePlan};
 use crate::record::run::{EndpointRecord, TargetRecord};
 pub use crate::rows::CANDIDATES;
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Column, Definition, Dialect, TemplateValues};
+use crate::target::body::Body;
 pub use answer::Rows;
-pub use reading::{CounterChoice, Figure, Reading, ServerProcess, TableSize};
+pub use reading::{Figure, Reading, ServerProcess, TableSize};
 pub use sessions::ServerSessions;
 
 /// One database.

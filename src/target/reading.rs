@@ -3,21 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-/// Which counters are read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CounterChoice {
-    /// Those that the engine table names, and figures of the machine.
-    #[default]
-    Default,
-    /// Every global status value that is a number as well.
-    All,
-    /// None: `counters.csv` is not written.
-    None,
-}
-
 /// One figure of a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {

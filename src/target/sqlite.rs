@@ -1,5 +1,6 @@
 //! Embedded SQLite: a fresh file for every curve, one connection that loads.
 
+use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,19 +10,19 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
-use super::engines::Counters;
 use super::sqlite_lock::{self, LockWaits};
 use super::sqlite_status::{self, SharedConnection};
 use super::{
-    Accepted, CANDIDATES, Canceller, CounterChoice, Failure, FailureKind, Limits, Purpose, Reading, RowSet, Rows,
-    ServerProcess, Session, Table, TableFacts, TableOrder, TableSize, Target, Verdict,
+    Accepted, CANDIDATES, Canceller, Failure, FailureKind, Limits, Purpose, Reading, RowSet, Rows, ServerProcess,
+    Session, Table, TableFacts, TableOrder, TableSize, Target, Verdict,
 };
+use crate::engine::Counters;
 use crate::error::Error;
-use crate::load::Body;
 use crate::plan::{Cell, CurvePlan, Flush};
 use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};
 use crate::schema::{self, Definition, Dialect, IndexColumn, ReportedIndex, SqliteColumn, sqlite_columns};
+use crate::target::body::Body;
 
 /// Page cache of a loading connection, KiB: what SQLite's `cache_size` takes as a negative number.
 const CACHE_KIB: i64 = 16 * 1024;

@@ -1,13 +1,14 @@
 //! SQLite's own figures of a connection, which only its C interface tells.
 
+use crate::plan::counters::CounterChoice;
 use std::os::raw::c_int;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rusqlite::{Connection, ffi};
 
-use super::engines::Counters;
-use super::reading::{CounterChoice, Figure, Reading};
+use super::reading::{Figure, Reading};
+use crate::engine::Counters;
 
 /// A loading connection, shared between its session and the table that reads its figures between batches.
 pub type SharedConnection = Arc<Mutex<Connection>>;
@@ -70,7 +71,7 @@ fn status(conn: &Connection, what: c_int) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::engines::EngineTable;
+    use crate::engine::EngineTable;
 
     #[test]
     fn a_cache_that_is_too_small_misses_and_spills() {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use rowcliff::error::exit;
 use rowcliff::plan::Sizes;
+use rowcliff::plan::stop::StopRules;
 use rowcliff::record::{Outcome, RunState};
 use rowcliff::run::Interrupt;
-use rowcliff::run::stop::StopRules;
 use rowcliff::target::FailureKind;
 
 use crate::support::fake::{Behaviour, FakeClosing, FakeResult, FakeRun, failure};

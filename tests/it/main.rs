@@ -12,6 +12,7 @@ mod compare;
 mod fake;
 mod foreign;
 mod golden;
+mod house;
 mod loaders;
 mod mariadb;
 mod mysql;

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Parser;
 use rowcliff::cli::{Cli, Command};
+use rowcliff::engine::EngineTable;
 use rowcliff::observe::advice;
 use rowcliff::plan::Sizes;
+use rowcliff::plan::counters::CounterChoice;
+use rowcliff::plan::stop::StopRules;
 use rowcliff::record::detail::{self, CounterLine};
 use rowcliff::record::run::TargetRecord;
 use rowcliff::record::{Environment, RunRecord, Sample};
-use rowcliff::run::stop::StopRules;
-use rowcliff::target::CounterChoice;
-use rowcliff::target::engines::EngineTable;
 
 use crate::support::fake::{Behaviour, FakeRun};
 use crate::support::servers::{Family, OwnServer, binary};

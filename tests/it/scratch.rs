@@ -7,8 +7,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
+use rowcliff::engine::EngineTable;
 use rowcliff::record::{CurveRecord, Outcome};
-use rowcliff::target::engines::EngineTable;
 
 use crate::support::servers::{Family, OwnServer, binary, global};
 use crate::support::{record, rowcliff, run, samples, stderr, stdout, text};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::analyse::probes::summaries;
 use crate::analyse::{Curve, ProbeSummary};
-use crate::probe::ProbeKind;
+use crate::plan::probe_kind::ProbeKind;
 use crate::reading::input::Input;
 use crate::render::show::curve_names;
 use crate::units::human_rows;

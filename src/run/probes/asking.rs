@@ -1,5 +1,6 @@
 //! What the crew asks between batches: the iterations of a probe, look-ups of ids, changes put back.
 
+use crate::plan::probe_kind::ProbeKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::probe::table::number;
-use crate::probe::{Operation, ProbeKind, ProbeTable, Restore, Shared};
+use crate::probe::{Operation, ProbeTable, Restore, Shared};
 use crate::run::clock::Clock;
 use crate::run::curve::GRACE;
 use crate::run::workers::{Crew, Job, Watch, new_histogram, record_latency};

@@ -12,6 +12,7 @@ mod asking;
 mod trial;
 mod undo;
 
+use crate::plan::probe_kind::ProbeKind;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +32,7 @@ use super::warden::How;
 use super::{Event, Runner};
 use crate::error::Error;
 use crate::plan::{CurvePlan, ProbePlan};
-use crate::probe::{Pools, ProbeKind, ProbeTable};
+use crate::probe::{Pools, ProbeTable};
 use crate::record::{CurveRecord, Outcome, ProbeLine, STATEMENTS_OF_P99, probe};
 use crate::target::{Failure, FailureKind, Table};
 

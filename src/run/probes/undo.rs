@@ -1,5 +1,6 @@
 //! Putting a table back to what it was before a probe.
 
+use crate::plan::probe_kind::ProbeKind;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +9,13 @@ use std::time::Duration;
 use super::trial::probe_table;
 use super::{Point, Stop, asking};
 use crate::error::Error;
-use crate::probe::{Pools, ProbeKind, ProbeTable, Shared};
+use crate::probe::{Pools, ProbeTable, Shared};
+use crate::record::event::Event;
 use crate::record::store;
 use crate::run::journal::Line;
 use crate::run::loading::Guard;
 use crate::run::warden::How;
-use crate::run::{Event, Runner, boundary};
+use crate::run::{Runner, boundary};
 use crate::target::{Failure, FailureKind};
 
 /// Name of the file of ids in a run directory: eight bytes each, the lowest first, while a probe changes rows.

@@ -2,7 +2,7 @@
 //! compared with what a curve will send.
 
 use super::control::{Control, named_global_status};
-use crate::load::Method;
+use crate::plan::method::Method;
 use crate::plan::{CurvePlan, Sizes};
 use crate::target::Failure;
 use crate::units::grouped;

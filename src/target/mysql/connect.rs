@@ -12,28 +12,14 @@ use super::leash::Leash;
 use super::relay::Relay;
 use super::socket::SocketHandle;
 use super::variables;
-use crate::load::Method;
+use crate::error::Error;
+use crate::plan::login::{Login, SslMode};
+use crate::plan::method::Method;
 use crate::plan::{Protection, Secret, ServerPlace};
 use crate::target::{Failure, FailureKind};
 
 /// How long connecting and logging in may take.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-
-/// How a connection is protected on its way, as the stock clients name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SslMode {
-    /// No TLS.
-    Disabled,
-    /// TLS where the server offers it; no certificate is checked. Not on a Unix socket.
-    #[default]
-    Preferred,
-    /// TLS or nothing; no certificate is checked.
-    Required,
-    /// TLS, and the certificate has to be signed by the authority of `--ssl-ca`.
-    VerifyCa,
-    /// As `VerifyCa`, and it has to bear the name of the host.
-    VerifyIdentity,
-}
 
 /// Everything that is needed to log in.
 #[derive(Debug, Clone)]
@@ -73,6 +59,14 @@ impl Access {
             bulk: false,
             leash: Leash::default(),
         }
+    }
+
+    /// Everything that is needed to log in at `place`.
+    ///
+    /// # Errors
+    /// See [`Login::secret`].
+    pub fn of_login(login: &Login, place: &ServerPlace, in_url: Secret) -> Result<Self, Error> {
+        Ok(Self::new(place.clone(), login.secret(in_url, place)?).protected(&login.protection))
     }
 
     /// With the protection that was asked for.
@@ -307,22 +301,6 @@ fn leave_binlog_alone(conn: &mut Conn, user: &str) -> Result<(), Failure> {
     Err(Failure::fatal(
         "--skip-binlog: SET SESSION sql_log_bin=0 was accepted and the session still writes the binary log",
     ))
-}
-
-impl SslMode {
-    /// Every mode.
-    pub const ALL: [Self; 5] = [Self::Disabled, Self::Preferred, Self::Required, Self::VerifyCa, Self::VerifyIdentity];
-
-    /// The word of the flag.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Disabled => "disabled",
-            Self::Preferred => "preferred",
-            Self::Required => "required",
-            Self::VerifyCa => "verify-ca",
-            Self::VerifyIdentity => "verify-identity",
-        }
-    }
 }
 
 /// Waits until a member of a cluster has what the others committed before: a Galera node applies the rows of another one a

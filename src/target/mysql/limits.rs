@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::is_on;
+use crate::engine::Engine;
 use crate::target::Limits;
-use crate::target::engines::Engine;
 
 /// Variables that limit a transaction; they are read with the table's facts.
 pub const LIMIT_VARIABLES: &[&str] = &[
@@ -78,7 +78,7 @@ pub fn narrower(one: Limits, other: Limits) -> Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::engines::EngineTable;
+    use crate::engine::EngineTable;
 
     fn of(engine: &str, logged: bool, variables: &[(&str, &str)]) -> Limits {
         let (_, engine) = EngineTable::built_in().resolve(engine);

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub use connect::{Access, SslMode};
+pub use connect::Access;
 pub use control::{Flavour, SharedControl};
 
 use cluster::Cluster;
@@ -42,13 +42,13 @@ use preflight::Preflight;
 use table::{Closing, MysqlTable, Work};
 use variables::Named;
 
-use super::engines::Engine;
 use super::{
     Canceller, Failure, FailureKind, Purpose, Reins, ServerSessions, Settled, Table, TableFacts, TableOrder, Target,
     Verdict,
 };
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::load::Method;
+use crate::plan::method::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush, Plan};
 use crate::record::run::TargetRecord;
 use crate::schema::{Definition, Dialect};

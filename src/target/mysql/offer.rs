@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::control::{Control, Flavour, word};
+use crate::engine::Engine;
 use crate::target::Failure;
-use crate::target::engines::Engine;
 
 type NamedRow = BTreeMap<String, Option<String>>;
 

@@ -1,5 +1,6 @@
 //! What can be said of a cell by reading alone: `check` says it, and `run` says it before anything is changed or timed.
 
+use crate::plan::login::SslMode;
 use std::collections::BTreeMap;
 
 use super::account::{self, HourlyLimits};
@@ -7,14 +8,14 @@ use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
 use super::privileges::{self, Grants};
-use super::{SslMode, cluster, is_on, unable, variables};
+use super::{cluster, is_on, unable, variables};
+use crate::engine::Engine;
 use crate::key::Storage;
-use crate::load::Method;
+use crate::plan::method::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
 use crate::schema::BuiltIn;
 use crate::target::Failure;
 use crate::target::Verdict;
-use crate::target::engines::Engine;
 use crate::units::{grouped, human_bytes};
 
 /// What a run does to its tables: without one of these it would fail late, or leave a table that it cannot drop.

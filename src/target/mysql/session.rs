@@ -16,8 +16,8 @@ use super::socket::SocketHandle;
 use super::table::from_mysql;
 use super::variables::{Named, prepare_loading};
 use super::wire::Wire;
-use crate::load::Body;
 use crate::rows::Value;
+use crate::target::body::Body;
 use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Rows, Session};
 
 /// Prepared statements kept for each connection: whole statements, the shorter last one of a transaction and of a batch.

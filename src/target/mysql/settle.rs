@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use mysql::Row;
 
 use super::control::{Control, Flavour, SharedControl, lock};
-use crate::target::engines::{Engine, Pending};
+use crate::engine::{Engine, Pending};
 use crate::target::{Failure, Settled};
 
 /// How often a settle step looks.

@@ -3,12 +3,13 @@
 //! Everything here is a reading of counters that the server keeps anyway (a few milliseconds with every status value). Nothing
 //! opens a table or walks a list of pages.
 
+use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 
 use super::control::{Control, Flavour, escape};
 use super::settle;
-use crate::target::engines::{Counters, Pending};
-use crate::target::reading::{CounterChoice, Figure, Reading};
+use crate::engine::{Counters, Pending};
+use crate::target::reading::{Figure, Reading};
 
 /// What a server counts whatever the engine. MariaDB counts the bytes of its binary log; MySQL only lists the files.
 const OF_SERVERS: &[&str] = &["binlog_bytes_written"];

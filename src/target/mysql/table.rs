@@ -1,5 +1,6 @@
 //! The table of one curve on a server of the MySQL family.
 
+use crate::plan::counters::CounterChoice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -15,14 +16,13 @@ use super::session::MysqlSession;
 use super::socket::SocketHandle;
 use super::variables::Named;
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
-use crate::load::Method;
+use crate::engine::Counters;
 use crate::plan::ServerPlace;
+use crate::plan::method::Method;
 use crate::rows::{Lookup, Value};
 use crate::schema::ColumnType;
-use crate::target::engines::Counters;
 use crate::target::{
-    CANDIDATES, Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts,
-    TableOrder, TableSize,
+    CANDIDATES, Canceller, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableOrder, TableSize,
 };
 
 /// Rows of one DELETE.

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use super::options;
 use super::process::Process;
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::plan::ScratchPlan;
-use crate::target::engines::Engine;
 use crate::target::mysql::Flavour;
 
 /// Names of the server, the one that says what it is first.

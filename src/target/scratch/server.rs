@@ -354,7 +354,7 @@ pub fn quote(log: &Path) -> String {
 ///
 /// # Errors
 /// It does not, or cannot be asked.
-pub fn offers(control: &SharedControl, engine: &crate::target::engines::Engine) -> Result<(), Failure> {
+pub fn offers(control: &SharedControl, engine: &crate::engine::Engine) -> Result<(), Failure> {
     Offer::read(&mut lock(control))?.missing(engine).map_or(Ok(()), |why| Err(Failure::fatal(why)))
 }
 

@@ -1,18 +1,18 @@
 //! The table of one curve on a server of its own: the table is any server's, closing it ends the server.
 
+use crate::plan::counters::CounterChoice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::server::Server;
+use crate::engine::Checkpoint;
 use crate::rows::{Lookup, Value};
-use crate::target::engines::Checkpoint;
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;
 use crate::target::mysql::table::MysqlTable;
 use crate::target::{
-    Canceller, CounterChoice, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableOrder,
-    TableSize,
+    Canceller, Failure, Reading, RowSet, ServerProcess, Session, Table, TableFacts, TableOrder, TableSize,
 };
 
 /// How long the closing work may take.

@@ -5,20 +5,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rowcliff::engine::EngineTable;
 use rowcliff::error::Error;
 use rowcliff::key::Key;
-use rowcliff::load::{Body, Method};
+use rowcliff::plan::counters::CounterChoice;
+use rowcliff::plan::method::Method;
+use rowcliff::plan::stop::StopRules;
 use rowcliff::plan::{Cell, CurvePlan, Flush, Place, Plan, ScratchPlan, Sizes, TargetSpec};
 use rowcliff::record::Environment;
+use rowcliff::record::event::{Event, Reporter};
 use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
-use rowcliff::run::stop::StopRules;
-use rowcliff::run::{Clock, Event, Interrupt, Reporter, RunDirectory, Runner, Summary};
+use rowcliff::run::{Clock, Interrupt, RunDirectory, Runner, Summary};
 use rowcliff::schema::{BuiltIn, Dialect, Variant, default_columns};
-use rowcliff::target::engines::EngineTable;
+use rowcliff::target::body::Body;
 use rowcliff::target::{
-    Accepted, Canceller, CounterChoice, Failure, FailureKind, Figure, Limits, Purpose, Reading, Reins, RowSet, Session,
-    Table, TableFacts, TableOrder, TableSize, Target, Verdict,
+    Accepted, Canceller, Failure, FailureKind, Figure, Limits, Purpose, Reading, Reins, RowSet, Session, Table,
+    TableFacts, TableOrder, TableSize, Target, Verdict,
 };
 
 /// Time that only moves when a statement is sent.

@@ -16,8 +16,8 @@ use super::connect::Access;
 use super::control::{Control, SharedControl, lock};
 use super::preflight::Preflight;
 use super::{globals, settle};
+use crate::engine::Pending;
 use crate::plan::{Care, CurvePlan};
-use crate::target::engines::Pending;
 use crate::target::{Failure, Purpose, Settled, TableOrder, Verdict};
 
 /// How long a node that answers and is not ready is waited for: a cluster that has lost a node decides for some seconds who is

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::member::{apart, number};
-use crate::load::Body;
 use crate::rows::Value;
+use crate::target::body::Body;
 use crate::target::mysql::session::MysqlSession;
 use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Rows, Session};
 

@@ -3,6 +3,7 @@
 //! An endpoint that is gone when a batch has to be taken back is given up for the rest of the curve: its connections go to
 //! the others. It is used again when the run is resumed, or by the next curve.
 
+use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +13,9 @@ use super::figures::together;
 use super::member::{Member, apart, differences, number};
 use super::session::{MemberSession, named};
 use super::{Endpoint, LOOK, answers, not_ready};
+use crate::engine::Counters;
 use crate::record::run::EndpointRecord;
 use crate::rows::{ID2_VALUES, Lookup, Value};
-use crate::target::engines::Counters;
 use crate::target::mysql::connect::Access;
 use crate::target::mysql::control::{SharedControl, lock};
 use crate::target::mysql::session::MysqlSession;
@@ -22,8 +23,7 @@ use crate::target::mysql::table::MysqlTable;
 use crate::target::mysql::{bears_mark, drop_marked, globals, is_on, limits, orphans, status};
 use crate::target::reading::{Figure, Reading, ServerProcess, TableSize};
 use crate::target::{
-    Canceller, CounterChoice, Failure, FailureKind, Purpose, RowSet, ServerSessions, Session, Table, TableFacts,
-    TableOrder,
+    Canceller, Failure, FailureKind, Purpose, RowSet, ServerSessions, Session, Table, TableFacts, TableOrder,
 };
 use crate::units::grouped;
 

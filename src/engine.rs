@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::rows::footprint::Layout;
 use crate::schema::Variant;
 
-const BUILT_IN: &str = include_str!("../../schemas/engines.toml");
+const BUILT_IN: &str = include_str!("../schemas/engines.toml");
 
 /// One engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

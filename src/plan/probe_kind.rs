@@ -5,7 +5,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::operation::{TRANSACTION_CHANGES, TRANSACTION_READS};
+/// Selects by key of one transaction.
+pub const POINT_SELECTS: u64 = 10;
+/// Ranges of one transaction: simple, sum, order, distinct.
+pub const RANGES: u64 = 4;
+/// Rows that one transaction reads.
+pub const TRANSACTION_READS: u64 = POINT_SELECTS + RANGES;
+/// Rows that one transaction changes: two are updated, one is deleted and inserted again.
+pub const TRANSACTION_CHANGES: u64 = 3;
 
 /// A short read or write load that runs between batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
