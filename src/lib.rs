@@ -3,7 +3,8 @@
 //!
 //! # Code map
 //!
-//! Data flows one way: `plan -> target -> load -> record -> analyse -> render`.
+//! Data flows one way: `plan -> target -> load -> run -> record -> analyse -> reading -> render`. Which folder may import which is a list in
+//! `tests/it/house.rs`, and its test.
 //!
 //! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
 //! - [`hand_over`]: the words of the command line, with passwords taken out of the list of processes before anything else.
@@ -12,7 +13,8 @@
 //! - [`key`]: primary keys as functions of (seed, row index); one file for each family.
 //! - [`schema`]: table templates, and columns as the database reports them.
 //! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.
-//! - [`target`]: where rows go. [`engine`] is the engine table: what differs, as data.
+//! - [`engine`]: the engine table: what differs between storage engines, as data.
+//! - [`target`]: where rows go.
 //! - [`load`]: how rows travel; one file for each method.
 //! - [`probe`]: what runs between the batches: rows asked for, statements, and what their answers must be.
 //! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
@@ -20,7 +22,8 @@
 //! - [`observe`]: the machine and the server, read outside the timed sections: [`observe::Observer`] fills what a sample has
 //!   beside its time. What a target can tell of itself is [`target::reading`].
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
-//!   the samples, [`foreign`] reads files of other programs as samples. It knows nothing above it.
+//!   the samples, [`record::event`] what happens while a run goes on. It knows nothing above it.
+//! - [`foreign`]: files of other programs, read as samples.
 //! - [`analyse`]: pure functions of stored samples: baseline, curves and cells; shapes, cliffs and what moved with them; comparison;
 //!   forecast. No file, clock or database.
 //! - [`reading`]: a run as it is read back from its files.

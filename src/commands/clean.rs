@@ -1,6 +1,5 @@
 //! `rowcliff clean`: drops what an interrupted or failed run left behind, and nothing else.
 
-use crate::target::mysql::Access;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +17,7 @@ use crate::run::{Interrupt, RunDirectory, SystemClock, Warden, mark};
 use crate::schema::Definition;
 use crate::target::ServerSessions;
 use crate::target::mysql;
+use crate::target::mysql::Access;
 use crate::target::scratch;
 
 /// The side table of a control batch, where it may still be there.

@@ -8,14 +8,14 @@ pub mod insert;
 pub mod load_data;
 pub mod prepared;
 
-use crate::plan::method::Method;
-use crate::target::body::Body;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::plan::Sizes;
+use crate::plan::method::Method;
 use crate::rows::RowSource;
+use crate::target::body::Body;
 use crate::target::{Failure, FailureKind, Limits};
 use crate::units::{grouped, human_bytes};
 

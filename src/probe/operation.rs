@@ -1,13 +1,13 @@
 //! One operation of a probe over one connection: what is asked, and what the answer must be.
 
-use crate::plan::probe_kind::ProbeKind;
-use crate::plan::probe_kind::{POINT_SELECTS, RANGES, TRANSACTION_CHANGES, TRANSACTION_READS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pool::{Asked, Pool};
 use super::table::{ALIKE_MOST, ProbeTable, RANGE_ROWS};
 use crate::key::mix::Stream;
+use crate::plan::probe_kind::ProbeKind;
+use crate::plan::probe_kind::{POINT_SELECTS, RANGES, TRANSACTION_CHANGES, TRANSACTION_READS};
 use crate::rows::Value;
 use crate::target::{Failure, FailureKind, Rows, Session};
 

@@ -1,11 +1,11 @@
 //! The rows of one probe at one table size: those that are read and those that are changed, and which of their ids have to be known.
 
-use crate::plan::probe_kind::ProbeKind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::{Pool, ProbeTable, Shared};
 use crate::key::mix::Stream;
+use crate::plan::probe_kind::ProbeKind;
 use crate::target::{Failure, FailureKind};
 
 /// Rows of a table without an index that finds one, up to which rows are looked up by going through it.

@@ -1,9 +1,9 @@
 //! What a table allows a probe to ask, and whether what it answers is what the generator made.
 
-use crate::plan::probe_kind::ProbeKind;
 use std::sync::Arc;
 
 use crate::engine::Engine;
+use crate::plan::probe_kind::ProbeKind;
 use crate::rows::{ID2_VALUES, RowSource, Value};
 use crate::schema::{Column, ColumnType, Dialect};
 use crate::target::TableFacts;

@@ -1,6 +1,5 @@
 //! Which pictures there are, and what goes into each.
 
-use crate::reading::figures::Across;
 use std::collections::BTreeSet;
 
 use super::facets::{self, Facet};
@@ -14,6 +13,7 @@ use super::within;
 use crate::analyse::cliffs::{CLIFF_FACTOR, glance, read};
 use crate::analyse::{Cell, Cliff, Confidence, MedianPoint, Reading, cells, sentences};
 use crate::reading::cache::cache_bytes;
+use crate::reading::figures::Across;
 use crate::reading::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
 use crate::reading::input::Input;
 use crate::reading::names::{Named, common_words, short_names};

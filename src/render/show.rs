@@ -1,6 +1,5 @@
 //! What `show` prints, and the table at the end of a run: plain text of at most about a hundred columns.
 
-use crate::reading::counted::Moved;
 use std::collections::BTreeSet;
 
 use super::cliffs;
@@ -11,6 +10,7 @@ use super::tables;
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::Curve;
 use crate::analyse::cliffs::{CLIFF_FACTOR, read};
+use crate::reading::counted::Moved;
 use crate::reading::input::{Input, LoadedRun};
 use crate::reading::names::{Named, short_names};
 use crate::record::{Outcome, RunRecord, RunState, Sample};

@@ -1,10 +1,10 @@
 //! How fast rows went in within batches: `seconds.csv` as points of curves.
 
-use crate::reading::figures::Across;
 use std::collections::HashMap;
 
 use super::plot::Point;
 use crate::analyse::Curve;
+use crate::reading::figures::Across;
 use crate::reading::figures::{BatchFigures, place_at};
 use crate::reading::input::Input;
 use crate::record::detail::{self, SecondLine};

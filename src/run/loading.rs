@@ -1,6 +1,5 @@
 //! The batches of a curve: each is sent, checked and recorded; a batch whose fate is unknown is taken back and sent again.
 
-use crate::plan::stop::StopRules;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, disk, end
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
+use crate::plan::stop::StopRules;
 use crate::plan::{CurvePlan, Sizes};
 use crate::record::run::PartialBatch;
 use crate::record::{CurveRecord, Outcome, STATEMENTS_OF_P99, Sample};

@@ -16,7 +16,6 @@ pub mod sqlite;
 mod sqlite_lock;
 pub mod sqlite_status;
 
-use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::plan::counters::CounterChoice;
 use crate::plan::{Cell, CurvePlan};
 use crate::record::run::{EndpointRecord, TargetRecord};
 pub use crate::rows::CANDIDATES;

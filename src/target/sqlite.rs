@@ -1,6 +1,5 @@
 //! Embedded SQLite: a fresh file for every curve, one connection that loads.
 
-use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,6 +17,7 @@ use super::{
 };
 use crate::engine::Counters;
 use crate::error::Error;
+use crate::plan::counters::CounterChoice;
 use crate::plan::{Cell, CurvePlan, Flush};
 use crate::record::run::TargetRecord;
 use crate::rows::{Lookup, Value};

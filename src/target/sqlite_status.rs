@@ -1,6 +1,5 @@
 //! SQLite's own figures of a connection, which only its C interface tells.
 
-use crate::plan::counters::CounterChoice;
 use std::os::raw::c_int;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,6 +8,7 @@ use rusqlite::{Connection, ffi};
 
 use super::reading::{Figure, Reading};
 use crate::engine::Counters;
+use crate::plan::counters::CounterChoice;
 
 /// A loading connection, shared between its session and the table that reads its figures between batches.
 pub type SharedConnection = Arc<Mutex<Connection>>;

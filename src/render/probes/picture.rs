@@ -1,10 +1,10 @@
 //! Two pictures of what probes found: operations per second over the size of the table, and over connections.
 
-use crate::reading::figures::Across;
 use std::collections::BTreeSet;
 
 use super::{ProbeSeries, lines, probed, styled};
 use crate::analyse::{Cell, ProbeLoad, ProbeSummary, cells};
+use crate::reading::figures::Across;
 use crate::reading::figures::{BatchFigures, figures, place_at};
 use crate::reading::input::Input;
 use crate::reading::names::{Named, common_words_of_table, short_names};

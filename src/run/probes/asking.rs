@@ -1,12 +1,12 @@
 //! What the crew asks between batches: the iterations of a probe, look-ups of ids, changes put back.
 
-use crate::plan::probe_kind::ProbeKind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::plan::probe_kind::ProbeKind;
 use crate::probe::table::number;
 use crate::probe::{Operation, ProbeTable, Restore, Shared};
 use crate::run::clock::Clock;

@@ -12,7 +12,6 @@ mod asking;
 mod trial;
 mod undo;
 
-use crate::plan::probe_kind::ProbeKind;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,6 +30,7 @@ use super::loading::{Guard, reconnect, silent, wake};
 use super::warden::How;
 use super::{Event, Runner};
 use crate::error::Error;
+use crate::plan::probe_kind::ProbeKind;
 use crate::plan::{CurvePlan, ProbePlan};
 use crate::probe::{Pools, ProbeTable};
 use crate::record::{CurveRecord, Outcome, ProbeLine, STATEMENTS_OF_P99, probe};

@@ -1,10 +1,10 @@
 //! Whether each probe can be run on a table at all: tried at the trial of a cell, so that it is known in the first seconds.
 
-use crate::plan::probe_kind::ProbeKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::asking;
+use crate::plan::probe_kind::ProbeKind;
 use crate::plan::{CurvePlan, Plan};
 use crate::probe::{Operation, Pools, ProbeTable, Restore};
 use crate::rows::{IndexOrder, RowSource, TableKind};

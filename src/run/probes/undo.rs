@@ -1,6 +1,5 @@
 //! Putting a table back to what it was before a probe.
 
-use crate::plan::probe_kind::ProbeKind;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use super::trial::probe_table;
 use super::{Point, Stop, asking};
 use crate::error::Error;
+use crate::plan::probe_kind::ProbeKind;
 use crate::probe::{Pools, ProbeTable, Shared};
 use crate::record::event::Event;
 use crate::record::store;

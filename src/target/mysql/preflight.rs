@@ -1,6 +1,5 @@
 //! What can be said of a cell by reading alone: `check` says it, and `run` says it before anything is changed or timed.
 
-use crate::plan::login::SslMode;
 use std::collections::BTreeMap;
 
 use super::account::{self, HourlyLimits};
@@ -11,6 +10,7 @@ use super::privileges::{self, Grants};
 use super::{cluster, is_on, unable, variables};
 use crate::engine::Engine;
 use crate::key::Storage;
+use crate::plan::login::SslMode;
 use crate::plan::method::Method;
 use crate::plan::{Care, Cell, CurvePlan, Flush};
 use crate::schema::BuiltIn;

@@ -3,12 +3,12 @@
 //! Everything here is a reading of counters that the server keeps anyway (a few milliseconds with every status value). Nothing
 //! opens a table or walks a list of pages.
 
-use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 
 use super::control::{Control, Flavour, escape};
 use super::settle;
 use crate::engine::{Counters, Pending};
+use crate::plan::counters::CounterChoice;
 use crate::target::reading::{Figure, Reading};
 
 /// What a server counts whatever the engine. MariaDB counts the bytes of its binary log; MySQL only lists the files.

@@ -1,6 +1,5 @@
 //! The table of one curve on a server of the MySQL family.
 
-use crate::plan::counters::CounterChoice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -18,6 +17,7 @@ use super::variables::Named;
 use super::{bears_mark, is_lock_wait, is_on, locked, orphans, place, status};
 use crate::engine::Counters;
 use crate::plan::ServerPlace;
+use crate::plan::counters::CounterChoice;
 use crate::plan::method::Method;
 use crate::rows::{Lookup, Value};
 use crate::schema::ColumnType;

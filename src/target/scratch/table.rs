@@ -1,12 +1,12 @@
 //! The table of one curve on a server of its own: the table is any server's, closing it ends the server.
 
-use crate::plan::counters::CounterChoice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::server::Server;
 use crate::engine::Checkpoint;
+use crate::plan::counters::CounterChoice;
 use crate::rows::{Lookup, Value};
 use crate::target::mysql::control::lock;
 use crate::target::mysql::settle;

@@ -3,7 +3,6 @@
 //! An endpoint that is gone when a batch has to be taken back is given up for the rest of the curve: its connections go to
 //! the others. It is used again when the run is resumed, or by the next curve.
 
-use crate::plan::counters::CounterChoice;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +13,7 @@ use super::member::{Member, apart, differences, number};
 use super::session::{MemberSession, named};
 use super::{Endpoint, LOOK, answers, not_ready};
 use crate::engine::Counters;
+use crate::plan::counters::CounterChoice;
 use crate::record::run::EndpointRecord;
 use crate::rows::{ID2_VALUES, Lookup, Value};
 use crate::target::mysql::connect::Access;
