@@ -81,8 +81,8 @@ pub fn summary(input: &Input) -> String {
     let mut table = Table::new(&[
         ("curve", Align::Left),
         ("rows", Align::Right),
-        ("first/s", Align::Right),
-        ("last/s", Align::Right),
+        ("start rows/s", Align::Right),
+        ("end rows/s", Align::Right),
         ("slowdown", Align::Right),
         ("load time", Align::Right),
         ("outcome", Align::Left),
@@ -93,8 +93,8 @@ pub fn summary(input: &Input) -> String {
     let mut out = table.render();
     if input.curves.iter().any(|curve| !curve.samples.is_empty()) {
         out.push_str(&paragraph(
-            "first/s: rows per second while the table was small (the best median of three batches in a row among the \
-             first ten); last/s: median of the last three batches; slowdown: first/s divided by last/s (where every k-th batch \
+            "start rows/s: rows per second while the table was small (the best median of three batches in a row among the \
+             first ten); end rows/s: median of the last three batches; slowdown: start rows/s divided by end rows/s (where every k-th batch \
              is slow, both are means over whole periods); load time: sum of the timed batches.",
             "",
         ));
@@ -431,9 +431,9 @@ batch  rows in table  seconds  inserts/s   mean/s  slowdown  p99 ms  reads/row  
         all.extend(samples("u", "uuid4:binary16", &[0.4, 0.4, 0.4, 2.0, 2.1, 1.9]));
         let text = summary(&input(all));
         let expected = "\
-curve    rows  first/s  last/s  slowdown  load time  outcome
-autoinc  400k     250k    250k     1.00x     1.60 s  -
-uuid4    600k     250k   50.0k     5.00x     7.20 s  -
+curve    rows  start rows/s  end rows/s  slowdown  load time  outcome
+autoinc  400k          250k        250k     1.00x     1.60 s  -
+uuid4    600k          250k       50.0k     5.00x     7.20 s  -
 ";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.lines().all(|line| text_columns(line) <= WIDTH), "{text}");

@@ -228,15 +228,15 @@ fn cell(out: &mut String, text: &str, value: Option<f64>) {
 fn curve_table(out: &mut String, input: &Input) {
     out.push_str(
         "<section aria-labelledby=\"curves\">\n<h2 id=\"curves\">Curves</h2>\n\
-         <p class=\"note\" id=\"columns\">first/s: rows per second while the table was small (the baseline); last/s: of the last three \
+         <p class=\"note\" id=\"columns\">start rows/s: rows per second while the table was small (the baseline); end rows/s: of the last three \
          batches; slowdown: last against first. A dash: not known.<span class=\"screen\"> The titles sort.</span></p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"curves\">\n\
          <table class=\"sortable\" aria-describedby=\"columns\">\n<thead><tr>",
     );
     for (title, class) in [
         ("curve", ""),
         ("rows", "n"),
-        ("first/s", "n"),
-        ("last/s", "n"),
+        ("start rows/s", "n"),
+        ("end rows/s", "n"),
         ("slowdown", "n"),
         ("load time", "n"),
         ("table size", "n"),
