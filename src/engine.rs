@@ -84,6 +84,26 @@ pub struct CacheVariable {
     /// How it counts.
     #[serde(default)]
     pub unit: CacheUnit,
+    /// What it holds.
+    #[serde(default, skip_serializing_if = "CacheHolds::is_all")]
+    pub holds: CacheHolds,
+}
+
+/// What a cache holds of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheHolds {
+    /// All of it.
+    #[default]
+    All,
+    /// Its indexes: data goes through the page cache of the OS.
+    Indexes,
+}
+
+impl CacheHolds {
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 /// A switch under which rows are accepted and cannot be read.

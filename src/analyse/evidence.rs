@@ -10,6 +10,17 @@ use crate::units::{human_bytes, human_rows, human_seconds, significant};
 /// Deltas of the counters of one curve: by name, then by batch.
 pub type Counted = BTreeMap<String, BTreeMap<u64, f64>>;
 
+/// The cache of a curve's engine, as it was in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    /// The variable that sizes it.
+    pub variable: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Whether it holds nothing but indexes.
+    pub only_indexes: bool,
+}
+
 /// Something that changed where the speed did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
@@ -41,16 +52,6 @@ const SYNCS: &[&str] = &[
     "tokudb_filesystem_fsync_num",
     "pbxt_xlog_flushes",
 ];
-/// The variable that sizes an engine's cache, by engine.
-const CACHES: &[(&str, &str)] = &[
-    ("innodb", "innodb_buffer_pool_size"),
-    ("rocksdb", "rocksdb_block_cache_size"),
-    ("aria", "aria_pagecache_buffer_size"),
-    ("myisam", "key_buffer_size"),
-    ("tokudb", "tokudb_cache_size"),
-    ("pbxt", "pbxt_index_cache_size"),
-    ("sqlite", "cache_size"),
-];
 /// Other counters that are named, at most.
 const OTHERS: usize = 3;
 
@@ -62,13 +63,14 @@ pub fn evidence(
     curve: &Curve,
     record: Option<&CurveRecord>,
     counted: Option<&Counted>,
+    cache: Option<&Cache>,
     cliff: &Cliff,
 ) -> Vec<Evidence> {
     let Some(at) = curve.samples.iter().position(|sample| sample.batch == cliff.onset_batch) else { return Vec::new() };
     let later = at + (curve.samples.len() - at) / 2;
     let sides = Sides { before: &curve.samples[..at], after: &curve.samples[later.min(curve.samples.len() - 1)..] };
     let mut found = Vec::new();
-    found.extend(record.and_then(|record| cache_passed(curve, record, cliff)));
+    found.extend(cache.and_then(|cache| cache_passed(curve, cache, cliff)));
     let counters = counted.cloned().unwrap_or_default();
     let (reads, syncs) = (names(record, "reads", READS), names(record, "syncs", SYNCS));
     found.extend(sides.traffic(&counters, &reads, &syncs));
@@ -252,31 +254,11 @@ fn other_counters(sides: &Sides<'_>, counted: &Counted, named: &[&str]) -> Vec<E
     found.into_iter().take(OTHERS).map(|(_, evidence)| evidence).collect()
 }
 
-/// The cache of the curve's engine in bytes, with its variable, as read back for the curve.
-pub fn cache(engine: &str, record: &CurveRecord) -> Option<(&'static str, u64)> {
-    let (_, variable) = CACHES.iter().find(|(name, _)| engine.to_ascii_lowercase().contains(name))?;
-    let number: i64 = record.variables.get(*variable)?.trim().parse().ok()?;
-    let bytes = match number {
-        // SQLite: KiB when negative, pages otherwise.
-        kib if kib < 0 => kib.unsigned_abs() * 1024,
-        pages if *variable == "cache_size" => {
-            pages as u64 * record.variables.get("page_size").and_then(|size| size.parse::<u64>().ok())?
-        }
-        bytes => bytes as u64,
-    };
-    (bytes > 0).then_some((*variable, bytes))
-}
-
-fn cache_passed(curve: &Curve, record: &CurveRecord, cliff: &Cliff) -> Option<Evidence> {
-    let (variable, bytes) = cache(&curve.labels.engine, record)?;
-    let size = |sample: &Sample| {
-        let data = sample.data_bytes?;
-        // MyISAM keeps indexes only in its cache.
-        if curve.labels.engine.eq_ignore_ascii_case("myisam") {
-            sample.index_bytes
-        } else {
-            Some(data + sample.index_bytes.unwrap_or(0))
-        }
+fn cache_passed(curve: &Curve, cache: &Cache, cliff: &Cliff) -> Option<Evidence> {
+    let (variable, bytes) = (&cache.variable, cache.bytes);
+    let size = |sample: &Sample| match cache.only_indexes {
+        true => sample.index_bytes,
+        false => Some(sample.data_bytes? + sample.index_bytes.unwrap_or(0)),
     };
     let known = || curve.samples.iter().filter_map(|sample| Some((sample.table_rows, size(sample)?)));
     let passed = known().find(|&(_, table)| table > bytes).map(|(rows, _)| rows);

@@ -6,7 +6,7 @@ use crate::analyse::Curve;
 use crate::analyse::forecast::{Growth, Model, cache_rows};
 use crate::cli::reckon::ForecastArgs;
 use crate::error::{Error, exit};
-use crate::reading::cache;
+use crate::reading::cache::cache_of;
 use crate::reading::input::{self, Input};
 use crate::render::forecast::{Answer, Forecasts, Reckoned};
 use crate::render::show::curve_names;
@@ -38,7 +38,7 @@ fn reckon(input: &Input, curve: &Curve, at: u64) -> Reckoned {
     if let Some(sample) = curve.samples.iter().find(|sample| sample.table_rows >= at) {
         return Reckoned::Measured { seconds: sample.seconds, table_rows: sample.table_rows, rows: sample.rows };
     }
-    let cache = cache_bytes(input, curve).and_then(|bytes| cache_rows(curve, bytes));
+    let cache = cache_of(input, curve).and_then(|cache| cache_rows(curve, cache.bytes));
     match Model::of(&curve.samples, cache) {
         Err(why) => Reckoned::Refused { why: why.to_string() },
         Ok(model) => {
@@ -54,10 +54,4 @@ fn reckon(input: &Input, curve: &Curve, at: u64) -> Reckoned {
             }
         }
     }
-}
-
-/// The size of the engine's cache while the curve ran, where it is known.
-fn cache_bytes(input: &Input, curve: &Curve) -> Option<u64> {
-    let run = input.runs.iter().find(|run| run.label == curve.run)?.record.as_ref()?;
-    cache::cache_bytes(run, input.record_of(curve)?).filter(|bytes| *bytes > 0)
 }

@@ -1,17 +1,29 @@
 //! How large the cache of a curve is, from what its run recorded: the variable that the plan's engine entry names.
 
+use super::input::Input;
+use crate::analyse::Curve;
+use crate::analyse::evidence::Cache;
 use crate::record::{CurveRecord, RunRecord};
 
-/// Bytes of the cache that the curve ran with; `None` where its engine has no cache of its own, or that was not recorded.
-pub fn cache_bytes(record: &RunRecord, curve: &CurveRecord) -> Option<u64> {
+/// The cache of a curve of the input.
+pub fn cache_of(input: &Input, curve: &Curve) -> Option<Cache> {
+    let run = input.runs.iter().find(|run| run.label == curve.run)?.record.as_ref()?;
+    cache(run, input.record_of(curve)?)
+}
+
+/// The cache that the curve ran with; `None` where its engine has none of its own, or its size was not recorded.
+fn cache(record: &RunRecord, curve: &CurveRecord) -> Option<Cache> {
     let index = record.curves.iter().position(|other| other.curve == curve.curve)?;
     let cell = record.plan.get("curves")?.get(index)?.get("cell")?;
     let cache = cell.get("engine_entry")?.get("cache")?;
     let of_target = |name: &str| record.targets.get(&curve.target)?.variables.get(name);
-    let read_back = cache.get("variable").and_then(|name| name.as_str());
-    let read_back = read_back.and_then(|name| curve.variables.get(name).or_else(|| of_target(name)));
+    let variable = cache.get("variable")?.as_str()?;
+    let read_back = curve.variables.get(variable).or_else(|| of_target(variable));
     let kib = cache.get("unit").and_then(|unit| unit.as_str()) == Some("negative-kib");
-    read_back.and_then(|value| in_bytes(value, kib, curve)).or_else(|| cell.get("cache_bytes")?.as_u64())
+    let bytes =
+        read_back.and_then(|value| in_bytes(value, kib, curve)).or_else(|| cell.get("cache_bytes")?.as_u64())?;
+    let only_indexes = cache.get("holds").and_then(|holds| holds.as_str()) == Some("indexes");
+    (bytes > 0).then(|| Cache { variable: variable.to_owned(), bytes, only_indexes })
 }
 
 fn in_bytes(value: &str, kib: bool, curve: &CurveRecord) -> Option<u64> {
@@ -38,8 +50,8 @@ mod tests {
         record.plan = serde_json::json!({ "curves": [{ "cell": {} }, cell] });
         record.curves[1].variables.extend(value.map(|value| ("v".to_owned(), value.to_owned())));
         record.curves[1].variables.insert("page_size".into(), "4096".into());
-        assert_eq!(super::cache_bytes(&record, &record.curves[0].clone()), None);
-        super::cache_bytes(&record, &record.curves[1].clone())
+        assert_eq!(super::cache(&record, &record.curves[0].clone()), None);
+        super::cache(&record, &record.curves[1].clone()).map(|cache| cache.bytes)
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::analyse::doubts::doubts;
 use crate::analyse::evidence::{Counted, Evidence, evidence, not_told_apart, of_rhythm};
 use crate::analyse::reading::Slump;
 use crate::analyse::{Cliff, Curve, Reading, Rhythm, Shape, cliffs, sentences};
+use crate::reading::cache::cache_of;
 use crate::reading::input::Input;
 use crate::record::run::ControlBatch;
 use crate::units::{human_rate, human_rows, human_seconds};
@@ -51,7 +52,9 @@ pub fn judge_all(input: &Input, cliff_factor: f64) -> Vec<Judged<'_>> {
         .map(|((curve, name, reading), agrees)| {
             let record = input.record_of(curve);
             let counters = counters_of(input, curve);
-            let found = reading.cliffs.iter().map(|cliff| evidence(curve, record, counters, cliff)).collect();
+            let cache = cache_of(input, curve);
+            let moved_with = |cliff| evidence(curve, record, counters, cache.as_ref(), cliff);
+            let found = reading.cliffs.iter().map(moved_with).collect();
             let rhythm = reading.rhythm.as_ref().map(|rhythm| of_rhythm(curve, record, counters, rhythm));
             let control = record.and_then(|record| record.control_batch.clone()).map(|control| {
                 let verdict = control_cost(&control)

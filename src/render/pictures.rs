@@ -12,7 +12,7 @@ use super::show::version;
 use super::within;
 use crate::analyse::cliffs::{CLIFF_FACTOR, glance, read};
 use crate::analyse::{Cell, Cliff, Confidence, MedianPoint, Reading, cells, sentences};
-use crate::reading::cache::cache_bytes;
+use crate::reading::cache::cache_of;
 use crate::reading::figures::Across;
 use crate::reading::figures::{BatchFigures, figures, place_at, rows_at_bytes, smoothed};
 use crate::reading::input::Input;
@@ -370,8 +370,7 @@ pub(super) fn guides(
         .zip(names)
         .filter_map(|((cell, known), name)| {
             let curve = cell.curves.first()?;
-            let run = input.runs.iter().find(|run| run.label == curve.run)?;
-            let bytes = cache_bytes(run.record.as_ref()?, input.record_of(curve)?)?;
+            let bytes = cache_of(input, curve)?.bytes;
             let rows = rows_at_bytes(known, bytes as f64)?;
             let x = if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? };
             Some((x, bytes, name))
