@@ -157,6 +157,10 @@ pub fn bring_back(
     }
     runner.directory.drop_details_beyond(&plan.name, found.batches)?;
     runner.directory.note(&Line::BackTo { curve: plan.number, batch: found.batches })?;
+    if found.batches > 0 && told.boundary(found.batches).is_none() {
+        let line = Line::Boundary { curve: plan.number, batch: found.batches, boundary: found.boundary };
+        runner.directory.note(&line)?;
+    }
     let resumption = Resumption {
         at: runner.clock.wall(),
         from_batch: found.batches + 1,
@@ -210,6 +214,14 @@ fn end_orphans(table: &mut dyn Table, told: &Told) -> Result<(), Failure> {
     table.end_sessions(&orphans)
 }
 
+fn no_boundary(batch: u64) -> Failure {
+    let message = format!(
+        "the journal has no boundary of batch {batch}, so what came after it cannot be told from what came before; start the \
+         run again in another directory"
+    );
+    Failure { kind: FailureKind::Broken, code: None, message }
+}
+
 /// Finds the newest boundary that is recorded and whole, and takes the table back to it.
 fn look(
     table: &mut dyn Table,
@@ -251,24 +263,32 @@ fn look(
         (lost_rows, batches) = (recorded * batch_rows, 0);
     }
     let needs_ids = has_boundary_ids(table);
+    let mut unread = None;
     while batches > 0 {
         let there = match (told.boundary(batches - 1), told.boundary(batches)) {
             (Some(before), Some(after)) => rows_between(table, source, before, after)?,
             // Keys tell without a journal; a counted column does not.
             _ if !needs_ids => rows_between(table, source, whole(batches - 1).boundary, whole(batches).boundary)?,
-            _ => {
-                let message = format!(
-                    "the journal has no boundary of batch {batches}, so what came after it cannot be told from what came \
-                     before; start the run again in another directory"
-                );
-                return Err(Failure { kind: FailureKind::Broken, code: None, message });
+            (Some(before), None) if batches == recorded && told.highest_batch() < batches => {
+                let now = Boundary::read(table, batches * batch_rows)?;
+                let there = rows_between(table, source, before, now)?;
+                if there > batch_rows {
+                    return Err(no_boundary(batches));
+                }
+                unread = Some(now);
+                there
             }
+            _ => return Err(no_boundary(batches)),
         };
         if there >= batch_rows {
             break;
         }
+        unread = None;
         lost_rows += batch_rows - there;
         batches -= 1;
+    }
+    if let Some(boundary) = unread {
+        return Ok(Found { boundary, ..whole(batches) });
     }
     let found = whole(batches);
     if is_empty {
