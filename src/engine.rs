@@ -29,6 +29,9 @@ pub struct Engine {
     /// The library that brings it, where it is not built in.
     #[serde(default)]
     pub plugin: Option<String>,
+    /// The option that switches it on, where a server may have it built in and off.
+    #[serde(default)]
+    pub switch: Option<String>,
     /// The durability knob, if it has one.
     #[serde(default)]
     pub flush: Option<FlushKnob>,
@@ -81,6 +84,9 @@ pub struct CacheVariable {
     pub variable: String,
     /// Whether setting it works while the server runs.
     pub dynamic: bool,
+    /// The first version in which that works, where it did not always.
+    #[serde(default)]
+    pub dynamic_since: Option<Since>,
     /// How it counts.
     #[serde(default)]
     pub unit: CacheUnit,
@@ -104,6 +110,16 @@ impl CacheHolds {
     fn is_all(&self) -> bool {
         *self == Self::All
     }
+}
+
+/// The first versions that have something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Since {
+    /// Of MariaDB.
+    pub mariadb: String,
+    /// Of MySQL.
+    pub mysql: String,
 }
 
 /// A switch under which rows are accepted and cannot be read.
@@ -343,12 +359,25 @@ impl EngineTable {
 }
 
 impl Engine {
+    /// Whether a variable is one of its own, by how the names begin that its entry knows.
+    pub fn owns_variable(&self, name: &str) -> bool {
+        let engine = self.name.to_ascii_lowercase();
+        let cache = self.cache.iter().map(|cache| cache.variable.as_str());
+        let known = cache
+            .chain(self.flush.iter().map(|knob| knob.variable.as_str()))
+            .chain(self.record.iter().map(String::as_str));
+        let starts = known.filter_map(|variable| variable.split_once('_').map(|(start, _)| start));
+        let of = |start: &str| name.strip_prefix(start).is_some_and(|rest| rest.starts_with('_'));
+        std::iter::once(engine.as_str()).chain(starts).any(of)
+    }
+
     fn unknown(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             aliases: Vec::new(),
             options: String::new(),
             plugin: None,
+            switch: None,
             flush: None,
             cache: None,
             can: Capabilities::default(),
@@ -370,6 +399,22 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_engine_knows_its_own_variables_by_how_they_begin() {
+        let table = EngineTable::built_in();
+        for (word, own, other) in [
+            ("rocksdb", "rocksdb_bulk_load", "innodb_io_capacity"),
+            ("pbxt", "pbxt_row_file_grow_size", "pbx_t"),
+            ("ndb", "ndb_cluster_connection_pool", "nd_x"),
+            ("soliddb", "soliddb_filespec", "rocksdb_bulk_load"),
+            ("archive", "archive_x", "archives"),
+        ] {
+            let (_, engine) = table.resolve(word);
+            assert!(engine.owns_variable(own) && !engine.owns_variable(other), "{word}");
+        }
+        assert_eq!(table.resolve("soliddb").1.plugin.as_deref(), Some("ha_soliddb"));
+    }
 
     #[test]
     fn the_built_in_table_is_whole() {

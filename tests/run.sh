@@ -62,7 +62,7 @@ integration=''
 for name in "${areas[@]}"; do
     case $name in
     unit | slurm) ;;
-    browser | cli | fake | golden | pictures | plans | probes_shown | reading | situations | sqlite | standing | values) integration=1 ;;
+    browser | cli | fake | golden | pictures | plans | probes_shown | reading | secrets | situations | sqlite | standing | values) integration=1 ;;
     *) integration=1 servers=1 ;;
     esac
 done

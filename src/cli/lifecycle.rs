@@ -54,11 +54,11 @@ impl ProgressArgs {
 /// The options of `status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Directory of the run
-    #[arg(value_name = "RUN_DIR")]
-    pub run: PathBuf,
+    /// Directories of the runs
+    #[arg(value_name = "RUN_DIR", required = true)]
+    pub runs: Vec<PathBuf>,
 
-    /// One JSON object on stdout
+    /// One JSON object on stdout; of several runs, an array of them
     #[arg(long)]
     pub json: bool,
 }

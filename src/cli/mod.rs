@@ -138,12 +138,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
 
+    /// Options of the --plan to leave out, as a comma list (cache,server-option)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "plan")]
+    pub without: Vec<String>,
+
     /// Run one of N parts of the plan, by cells: I/N with I from 1, or slurm (the task of an array job)
     #[arg(long, value_name = "I/N", value_parser = ShardWord::parse)]
     pub shard: Option<ShardWord>,
 
-    /// Run the plan small (0.001) or large: multiplies rows, batch rows, and operations and table sizes of probes, each at least 1,
-    /// and nothing else
+    /// Run the plan small (0.001) or large: multiplies rows, batch rows, --uuid-rate, and operations and table sizes of probes, each
+    /// at least 1, and nothing else
     #[arg(long, value_name = "F", value_parser = parse_factor, allow_negative_numbers = true)]
     pub scale: Option<f64>,
 
@@ -340,6 +344,8 @@ pub struct Said {
     pub file: Option<PathBuf>,
     /// The options, in the order of their definition.
     pub options: Vec<SaidOption>,
+    /// What of the plan file is about nothing here, as sentences.
+    pub passed_over: Vec<String>,
 }
 
 /// One option that was given.
@@ -529,9 +535,9 @@ pub enum OtherProgram {
 /// The options of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Directory of the run
-    #[arg(value_name = "RUN_DIR")]
-    pub run: PathBuf,
+    /// Directories of the runs
+    #[arg(value_name = "RUN_DIR", required = true)]
+    pub runs: Vec<PathBuf>,
 
     /// How to log in.
     #[command(flatten)]

@@ -17,15 +17,15 @@ pub struct ProbeArgs {
     pub probe: Vec<String>,
 
     /// Run them after every N batches, and after the last one. A tenth of the batches
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true, requires = "probe")]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     pub probe_every: Option<u32>,
 
     /// Run them at these table sizes, as a comma list (1M,10M,100M), each at the first batch that reaches it
-    #[arg(long, value_name = "ROWS", value_delimiter = ',', value_parser = units::parse_rows, allow_negative_numbers = true, conflicts_with = "probe_every", requires = "probe")]
+    #[arg(long, value_name = "ROWS", value_delimiter = ',', value_parser = units::parse_rows, allow_negative_numbers = true, conflicts_with = "probe_every")]
     pub probe_at: Vec<u64>,
 
     /// Connections that share the operations of an iteration, as a comma list. The loading ones
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_count, allow_negative_numbers = true, requires = "probe")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_count, allow_negative_numbers = true)]
     pub probe_connections: Vec<u32>,
 
     /// Iterations of each probe
@@ -33,11 +33,11 @@ pub struct ProbeArgs {
     pub probe_iterations: u32,
 
     /// Operations of an iteration, over all its connections, as a comma list. 1000; with --probe-seconds, no limit
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = units::parse_rows, allow_negative_numbers = true, requires = "probe")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = units::parse_rows, allow_negative_numbers = true)]
     pub probe_ops: Vec<u64>,
 
     /// End an iteration after this time
-    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration, allow_negative_numbers = true, requires = "probe")]
+    #[arg(long, value_name = "DURATION", value_parser = units::parse_duration, allow_negative_numbers = true)]
     pub probe_seconds: Option<Duration>,
 
     /// Which rows are asked for

@@ -19,6 +19,7 @@ use crate::secret::mask;
 /// Options of `run` that belong to one invocation, to its machine or to the person who starts it, and not to a plan.
 pub const NOT_IN_A_PLAN: &[&str] = &[
     "plan",
+    "without",
     "shard",
     "scale",
     "scale-cache",
@@ -31,6 +32,9 @@ pub const NOT_IN_A_PLAN: &[&str] = &[
     "ask-password",
     "help",
 ];
+
+/// Options about servers that rowcliff starts.
+const OF_OWN_SERVERS: [&str; 3] = ["server-option", "server-config", "scratch-dir"];
 
 const NEXT: &str = "the keys of a plan file are the options of `rowcliff run --help`, without their dashes";
 
@@ -48,14 +52,16 @@ pub fn complete(mut cli: Cli, words: &[OsString]) -> Result<Cli, Error> {
         Error::file(&path, error, "--plan takes a TOML file; `rowcliff check --print-plan` writes one")
     })?;
     let file = PlanFile { path: &path, text: &text };
-    let options = file.options()?;
+    let mut options = file.options()?;
+    leave_out(&args.without, &mut options)?;
     file.refuse_contradictions(&options)?;
     // What was typed comes first: it takes away the same option, and one that cannot stand beside it.
     let typed = said(words, None, &[]);
     let command = run_command();
     let is_typed =
         |name: &str| typed.options.iter().any(|option| option.name == name || conflict(&command, &option.name, name));
-    let kept: Vec<FromFile> = options.into_iter().filter(|option| !is_typed(&option.name)).collect();
+    let mut kept: Vec<FromFile> = options.into_iter().filter(|option| !is_typed(&option.name)).collect();
+    let passed_over = pass_over_servers(&typed, &mut kept, &path);
     // Before the typed words and behind the command's own.
     let start = words.len().min(2);
     let mut all: Vec<OsString> = words[..start].to_vec();
@@ -64,7 +70,7 @@ pub fn complete(mut cli: Cli, words: &[OsString]) -> Result<Cli, Error> {
     let mut cli = Cli::try_parse_from(&all)
         .map_err(|error| Error::usage(path.display().to_string(), first_paragraph(&error), NEXT))?;
     if let Some(args) = run_args(&mut cli) {
-        args.said = said(&all, Some(path), &kept);
+        args.said = Said { passed_over, ..said(&all, Some(path), &kept) };
     }
     Ok(cli)
 }
@@ -146,7 +152,43 @@ fn said(words: &[OsString], file: Option<PathBuf>, from_file: &[FromFile]) -> Sa
         Some((_, matches)) => plan_options().iter().filter_map(|option| given(matches, option)).collect(),
         None => Vec::new(),
     };
-    Said { file, options }
+    Said { file, options, passed_over: Vec::new() }
+}
+
+/// Takes out of the file's options what `--without` names.
+fn leave_out(names: &[String], options: &mut Vec<FromFile>) -> Result<(), Error> {
+    for name in names {
+        let name = name.trim().trim_start_matches("--");
+        if !plan_options().iter().any(|option| name_of(option) == name) {
+            let cause = format!("{name:?} is no option of a plan");
+            return Err(Error::usage(
+                "--without",
+                cause,
+                "name options of the plan file, as in --without cache,server-option",
+            ));
+        }
+        options.retain(|option| option.name != name);
+    }
+    Ok(())
+}
+
+/// What a plan says of the servers that it starts is about none where targets were typed and none of them is started. Gives what was
+/// passed over, as sentences.
+fn pass_over_servers(typed: &Said, kept: &mut Vec<FromFile>, path: &Path) -> Vec<String> {
+    let Some(targets) = typed.options.iter().find(|option| option.name == "target") else { return Vec::new() };
+    if targets.values.iter().any(|target| target.to_string_lossy().starts_with("scratch")) {
+        return Vec::new();
+    }
+    let (of_servers, others) =
+        std::mem::take(kept).into_iter().partition(|option: &FromFile| OF_OWN_SERVERS.contains(&option.name.as_str()));
+    *kept = others;
+    of_servers
+        .iter()
+        .map(|option| {
+            let (file, line, name) = (path.display(), option.line, &option.name);
+            format!("{file}:{line}: {name} is passed over: rowcliff starts no server of the targets that were given")
+        })
+        .collect()
 }
 
 /// Whether two options cannot stand beside each other.

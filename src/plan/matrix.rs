@@ -53,6 +53,7 @@ pub fn resolve_with(
     let Circumstances { ask, tables } = circumstances;
     let login = Login::read(&args.access)?;
     let mut notes = login.notes.clone();
+    notes.extend(args.said.passed_over.iter().cloned());
     let (targets, secrets) = targets(&args.target, &login)?;
     let flushes = parsed("--flush", &args.flush, Flush::from_str)?;
     let methods = parsed("--method", &args.method, Method::from_str)?;
@@ -97,6 +98,9 @@ pub fn resolve_with(
             for (word, entry) in engine_list(args, is_sqlite, engines)? {
                 for (cell, not_taken) in axes.cells(args, index, target, &word, &entry) {
                     let name = curve_name(&cell, repeat);
+                    if cell.flush == Flush::None && !args.flush.is_empty() {
+                        say_once(&mut notes, without_knob(&word, &args.flush));
+                    }
                     // An engine without a knob gives one curve, whatever flush settings were asked for.
                     if !seen.insert(name.clone()) {
                         continue;
@@ -121,7 +125,7 @@ pub fn resolve_with(
         targets,
         curves,
         seed: args.seed,
-        uuid_rate: args.uuid_rate,
+        uuid_rate: scale.map_or(args.uuid_rate, |scale| scale.uuid_rate(args.uuid_rate)),
         index_order: index_order(args, schema.as_ref().map(|schema| &schema.file)),
         fill: wishes(args)?,
         edition: EDITION,
@@ -145,6 +149,7 @@ pub fn resolve_with(
         probe,
         scale: scale.map(Scale::factor),
         scale_cache: scale.is_some_and(Scale::scales_cache),
+        scale_uuid_rate: scale.is_some(),
         care: Care { allow_replication: args.replication.allow_replication, skip_binlog: args.replication.skip_binlog },
         shard: None,
     };
@@ -343,6 +348,11 @@ fn engine_list(args: &cli::RunArgs, is_sqlite: bool, engines: &EngineTable) -> R
         }
     }
     Ok(list)
+}
+
+/// Why an engine has one curve where several flush settings were asked for.
+fn without_knob(word: &str, asked: &[String]) -> String {
+    format!("{word} has no flush setting: --flush {} is one curve of it, with flush=none", asked.join(","))
 }
 
 /// What a flush setting means for an engine. Variables by name stay as they are: they may be the server's.

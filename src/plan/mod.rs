@@ -100,6 +100,9 @@ pub struct Plan {
     /// Whether the cache was multiplied too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scale_cache: bool,
+    /// Whether the clock of UUIDs was scaled too, as it was not always.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub scale_uuid_rate: bool,
     /// What the user allows on a server that is not ours.
     #[serde(default)]
     pub care: Care,

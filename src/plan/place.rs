@@ -58,11 +58,26 @@ pub struct ServerPlace {
 impl ServerPlace {
     /// The place as a URL without a password.
     pub fn url(&self) -> String {
+        let (user, database) = (url_part(&self.user), url_part(&self.database));
         match &self.socket {
-            Some(_) => format!("mysql://{}@localhost/{}?socket={}", self.user, self.database, self.names()),
-            None => format!("mysql://{}@{}/{}", self.user, self.names(), self.database),
+            Some(_) => format!("mysql://{user}@localhost/{database}?socket={}", self.names()),
+            None => format!("mysql://{user}@{}/{database}", self.names()),
         }
     }
+}
+
+/// A name as a URL holds it: encoded is what would end the part that it stands in, and letters of any script stay readable.
+fn url_part(name: &str) -> String {
+    let mut part = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '%' | '/' | '?' | '#' | '@' | ':' | '[' | ']' | ',' | '\\' | ' ' => {
+                part.push_str(&format!("%{:02X}", u32::from(c)))
+            }
+            c => part.push(c),
+        }
+    }
+    part
 }
 
 /// Parses one `--target` that says everything itself.
@@ -116,12 +131,14 @@ fn parse_server(text: &str, options: &OptionFile) -> Result<(Place, Secret), Str
         }
         user => user,
     };
-    let database = decoded(url.path().trim_start_matches('/'), "the database")?;
-    if database.is_empty() || database.contains('/') {
-        return Err(
-            "the URL names no database, as in mysql://USER@HOST/DB; rowcliff creates tables there and no database"
-                .into(),
-        );
+    let path = url.path().trim_start_matches('/');
+    let database = decoded(path, "the database")?;
+    // A slash of a name is encoded: one that stands there ends the name.
+    if database.is_empty() || path.contains('/') {
+        let slash = if path.contains('/') { " (a slash in its name is written %2F)" } else { "" };
+        return Err(format!(
+            "the URL names no database, as in mysql://USER@HOST/DB{slash}; rowcliff creates tables there and no database"
+        ));
     }
     let mut sockets = Vec::new();
     for (name, value) in url.query_pairs() {
@@ -217,6 +234,24 @@ mod tests {
         let (place, _) = server("mysql://root@localhost/test?socket=/run/my.sock");
         assert_eq!(place.socket, Some("/run/my.sock".into()));
         assert_eq!(place.url(), "mysql://root@localhost/test?socket=/run/my.sock");
+    }
+
+    #[test]
+    fn a_name_of_any_script_or_with_a_slash_is_read_and_printed_so_that_it_is_read_again() {
+        for (typed, user, database, url) in [
+            ("mysql://me@h/a%2Fb", "me", "a/b", "mysql://me@h:3306/a%2Fb"),
+            ("mysql://me@h/%2Fb%3F%23", "me", "/b?#", "mysql://me@h:3306/%2Fb%3F%23"),
+            ("mysql://юзер@h/größe", "юзер", "größe", "mysql://юзер@h:3306/größe"),
+            ("mysql://%D1%8E@h/%E6%B8%AC", "ю", "測", "mysql://ю@h:3306/測"),
+            ("mysql://a%40b%3Ac@h/50%25 x", "a@b:c", "50% x", "mysql://a%40b%3Ac@h:3306/50%25%20x"),
+        ] {
+            let (place, _) = server(typed);
+            assert_eq!((place.user.as_str(), place.database.as_str(), place.url().as_str()), (user, database, url));
+            assert_eq!(server(url).0, place);
+            assert_eq!(mask(url), url);
+        }
+        let message = parse("mysql://me@h/a/b").unwrap_err().to_string();
+        assert!(message.contains("names no database") && message.contains("%2F"), "{message}");
     }
 
     #[test]

@@ -46,6 +46,18 @@ pub enum ProbeWhen {
     At(Vec<u64>),
 }
 
+/// The first option about probes, where it decides nothing without one.
+fn without_probes(args: &ProbeArgs) -> Option<&'static str> {
+    let given = [
+        ("--probe-every", args.probe_every.is_some()),
+        ("--probe-at", !args.probe_at.is_empty()),
+        ("--probe-connections", !args.probe_connections.is_empty()),
+        ("--probe-ops", !args.probe_ops.is_empty()),
+        ("--probe-seconds", args.probe_seconds.is_some()),
+    ];
+    given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+}
+
 impl ProbePlan {
     /// The plan of what was typed; `None` without probes.
     ///
@@ -63,7 +75,15 @@ impl ProbePlan {
             }
         }
         if probes.is_empty() {
-            return Ok(None);
+            // Not asked of the parser: a plan file may name the probes that typed options are about.
+            return match without_probes(args) {
+                Some(flag) => Err(Error::usage(
+                    flag,
+                    "there is no probe that it could be for",
+                    "name probes with --probe, as in --probe select-pk,range-pk",
+                )),
+                None => Ok(None),
+            };
         }
         let mut at = args.probe_at.clone();
         at.sort_unstable();

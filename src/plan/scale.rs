@@ -44,6 +44,12 @@ impl Scale {
         units::times(count, self.factor)
     }
 
+    /// The clock of UUIDs: a table of a thousandth of the rows is to see as much of its time pass. A uuid1 that wraps five times in
+    /// the whole plan would ascend throughout otherwise.
+    pub fn uuid_rate(self, rate: u64) -> u64 {
+        self.count(rate)
+    }
+
     /// The cache of every engine.
     pub fn cache(self, bytes: Option<u64>) -> Option<u64> {
         if self.cache { bytes.map(|bytes| self.count(bytes)) } else { bytes }
@@ -74,7 +80,7 @@ impl Scale {
 
     /// What a reader has to know of it.
     pub fn note(self, cache: Option<u64>) -> String {
-        let note = scale_note(self.factor, self.cache);
+        let note = scale_note(self.factor, self.cache, true);
         match cache.filter(|_| !self.cache) {
             Some(bytes) => {
                 format!("{note} (the cache of {} stays; --scale-cache scales it too)", units::human_bytes(bytes))
@@ -110,6 +116,16 @@ mod tests {
         assert_eq!(Scale { factor: 2.5, cache: false }.count(1_000), 2_500);
         assert_eq!(THOUSANDTH.cache(Some(1 << 30)), Some(1 << 30));
         assert_eq!(Scale { cache: true, ..THOUSANDTH }.cache(Some(20_000_000)), Some(20_000));
+    }
+
+    #[test]
+    fn the_clock_of_uuids_keeps_its_share_of_the_rows() {
+        let seconds = |rows: u64, rate: u64| rows as f64 / rate as f64;
+        for scale in [THOUSANDTH, Scale { factor: 0.02, cache: false }, Scale { factor: 1.0, cache: false }] {
+            let (rows, rate) = (800_000_000, 60_000);
+            assert_eq!(seconds(scale.count(rows), scale.uuid_rate(rate)), seconds(rows, rate));
+        }
+        assert_eq!(THOUSANDTH.uuid_rate(3), 1);
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl RunRecord {
     /// What a reader has to know of a run whose plan was scaled.
     pub fn scale_note(&self) -> Option<String> {
         let factor = self.plan["scale"].as_f64()?;
-        Some(scale_note(factor, self.plan["scale_cache"].as_bool().unwrap_or(false)))
+        let is_on = |name: &str| self.plan[name].as_bool().unwrap_or(false);
+        Some(scale_note(factor, is_on("scale_cache"), is_on("scale_uuid_rate")))
     }
 }
 
@@ -74,12 +75,13 @@ pub fn values_note(plan: &serde_json::Value) -> Option<String> {
 }
 
 /// What was multiplied by `--scale`, in words.
-pub fn scale_note(factor: f64, cache: bool) -> String {
-    let what = if cache {
-        "rows, batch rows, probe operations and the cache"
-    } else {
-        "rows, batch rows and probe operations"
-    };
+pub fn scale_note(factor: f64, cache: bool, uuid_rate: bool) -> String {
+    let mut parts = vec!["rows", "batch rows", "probe operations"];
+    // Runs recorded before kept the clock of the whole plan.
+    parts.extend(uuid_rate.then_some("the clock of UUIDs"));
+    parts.extend(cache.then_some("the cache"));
+    let last = parts.pop().unwrap_or_default();
+    let what = format!("{} and {last}", parts.join(", "));
     format!("scaled by {factor}: {what} are the plan's times {factor}, and nothing else")
 }
 

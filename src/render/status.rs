@@ -107,6 +107,13 @@ pub struct Current {
     left: Option<Left>,
 }
 
+/// Several runs as one array.
+pub fn json_of(several: &[Status]) -> String {
+    let mut text = serde_json::to_string_pretty(several).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
 impl Status {
     /// From the files of a run, and what else was seen.
     pub fn of(directory: &Path, record: &RunRecord, samples: &[Sample], seen: &Seen) -> Self {

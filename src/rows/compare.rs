@@ -74,19 +74,21 @@ fn same_member(members: &[String], expected: &Value, got: &Value) -> bool {
         return integer(got) == Some(number);
     }
     let member = usize::try_from(number - 1).ok().and_then(|place| members.get(place));
-    member.zip(bytes_of(got)).is_some_and(|(member, got)| reads_as(&as_latin1(member), got))
+    member.zip(bytes_of(got)).is_some_and(|(member, got)| member.as_bytes() == got || reads_as(&as_latin1(member), got))
 }
 
 /// Whether two values are the same members, as bits or as their texts.
 fn same_members(members: &[String], expected: &Value, got: &Value) -> bool {
-    let text_of_bits = |bits: i128| {
-        let chosen = members.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-        chosen.map(|(_, member)| as_latin1(member)).collect::<Vec<_>>().join(&b',')
+    let chosen = |bits: i128| members.iter().enumerate().filter(move |(bit, _)| bits >> bit & 1 == 1);
+    let is_text_of = |bits: i128, text: &[u8]| {
+        let in_utf8 = chosen(bits).map(|(_, member)| member.as_bytes()).collect::<Vec<_>>().join(&b',');
+        let in_latin1 = chosen(bits).map(|(_, member)| as_latin1(member)).collect::<Vec<_>>().join(&b',');
+        in_utf8 == text || reads_as(&in_latin1, text)
     };
     match (expected, got) {
         (Value::Int(_) | Value::UInt(_), Value::Int(_) | Value::UInt(_)) => integer(expected) == integer(got),
-        (Value::Text(text), _) => integer(got).is_some_and(|bits| reads_as(&text_of_bits(bits), text)),
-        _ => integer(expected).zip(bytes_of(got)).is_some_and(|(bits, got)| reads_as(&text_of_bits(bits), got)),
+        (Value::Text(text), _) => integer(got).is_some_and(|bits| is_text_of(bits, text)),
+        _ => integer(expected).zip(bytes_of(got)).is_some_and(|(bits, got)| is_text_of(bits, got)),
     }
 }
 

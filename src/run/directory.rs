@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::failed_start;
 use super::journal::{self, Journal, Line};
 use super::moved::Detail;
 use crate::error::Error;
@@ -33,7 +34,8 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run and opens its files, so that a bad path fails before anything is measured.
+    /// Makes the directory of a new run and opens its files, so that a bad path fails before anything is measured. The directory
+    /// of a run that never began is taken again.
     ///
     /// # Errors
     /// It is there and not empty, cannot be written, or another rowcliff holds it.
@@ -42,11 +44,7 @@ impl RunDirectory {
         match std::fs::read_dir(path) {
             Ok(mut entries) => {
                 if entries.next().is_some() {
-                    return Err(Error::usage(
-                        format!("--out {}", path.display()),
-                        "the directory is there and not empty; a run never writes into another one",
-                        next,
-                    ));
+                    return Self::take_again(path);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -57,6 +55,28 @@ impl RunDirectory {
         let lock_path = path.join(LOCK_FILE);
         File::create(&lock_path).map_err(|error| Error::file(&lock_path, error, CHECK))?;
         Self::open(path, Self::lock(path)?)
+    }
+
+    /// Takes the directory of a run that never began, under its lock.
+    fn take_again(path: &Path) -> Result<Self, Error> {
+        let refused = |cause: &str, next: String| {
+            let cause = format!("the directory is there and not empty; {cause}");
+            Err(Error::usage(format!("--out {}", path.display()), cause, next))
+        };
+        if !path.join(LOCK_FILE).exists() {
+            let next = "give another directory with --out".into();
+            return refused("a run never writes into another one", next);
+        }
+        let lock = Self::lock(path)?;
+        if let Some(left) = failed_start::holds(path) {
+            let next = format!(
+                "go on with it with --continue, drop what it left with `rowcliff clean {}`, or give another directory with --out",
+                path.display()
+            );
+            return refused(&left, next);
+        }
+        failed_start::remove(path).map_err(|error| Error::file(path, error, CHECK))?;
+        Self::open(path, lock)
     }
 
     /// Takes the directory of a run that is to go on, and says what was dropped. A last line of `batches.csv` that something cut is dropped from the

@@ -11,6 +11,7 @@ pub mod curve;
 pub mod directory;
 pub mod disk;
 pub mod endpoints;
+pub mod failed_start;
 pub mod interrupt;
 pub mod journal;
 pub mod last_word;

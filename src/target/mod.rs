@@ -250,6 +250,11 @@ impl TableFacts {
         Definition::parse(&self.create_table)
     }
 
+    /// Whether the names of its columns are ASCII, which every session can write.
+    pub fn has_ascii_names(&self) -> bool {
+        self.quoted_name.is_ascii() && self.columns.iter().all(|column| column.name.is_ascii())
+    }
+
     /// The column that the database counts by itself.
     pub fn auto_increment(&self) -> Option<&Column> {
         self.columns.iter().find(|column| column.auto_increment)

@@ -134,9 +134,36 @@ fn a_server_that_is_not_there_is_named() {
                 "{}",
                 text(&output)
             );
-            let _ = std::fs::remove_dir_all(home.path().join("r"));
         }
     }
+}
+
+#[test]
+fn a_start_that_failed_leaves_its_directory_to_the_next_one() {
+    let home = tempfile::tempdir().unwrap();
+    let nowhere = ["run", "--target", "mysql://me@127.0.0.1:1/test", "--rows", "1k", "--out", "r"];
+    for _ in 0..2 {
+        let output = run(home.path(), &nowhere);
+        assert_eq!(code(&output), exit::FAILED, "{}", text(&output));
+        assert!(stderr(&output).contains("127.0.0.1:1"), "{}", text(&output));
+    }
+    std::fs::write(home.path().join("r/journal"), "{\"what\":\"back-to\",\"curve\":1,\"batch\":0}\n").unwrap();
+    let output = run(home.path(), &SMALL);
+    assert_eq!(code(&output), exit::USAGE, "{}", text(&output));
+    for word in ["rowcliff clean r", "--continue", "--out"] {
+        assert!(stderr(&output).contains(word), "{word}: {}", text(&output));
+    }
+    std::fs::write(home.path().join("r/journal"), "").unwrap();
+    let lock = std::fs::File::options().write(true).open(home.path().join("r/lock")).unwrap();
+    lock.lock().unwrap();
+    let output = run(home.path(), &SMALL);
+    assert_eq!(code(&output), exit::FAILED, "{}", text(&output));
+    assert!(stderr(&output).contains("is writing this run"), "{}", text(&output));
+    drop(lock);
+    let output = run(home.path(), &SMALL);
+    assert_eq!(code(&output), exit::OK, "{}", text(&output));
+    let (lines, curves) = (samples(&home.path().join("r")), record(&home.path().join("r")).curves);
+    assert_eq!(lines.len() as u64, curves.iter().map(|curve| curve.batches).sum::<u64>());
 }
 
 #[test]

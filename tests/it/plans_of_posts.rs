@@ -301,7 +301,11 @@ fn a_scaled_run_says_so_everywhere() {
     let words = ["run", "--rows", "1M", "--batch-rows", "100k", "--scale", "0.01", "--key", "autoinc", "--out", "out"];
     let output = run(home.path(), &words);
     assert_eq!(code(&output), exit::OK, "{}", text(&output));
-    assert!(stderr(&output).contains("scaled by 0.01: rows, batch rows and probe operations"), "{}", text(&output));
+    assert!(
+        stderr(&output).contains("scaled by 0.01: rows, batch rows, probe operations and the clock of UUIDs"),
+        "{}",
+        text(&output)
+    );
     let lines = samples(&home.path().join("out"));
     assert_eq!((lines.len(), lines[9].table_rows), (10, 10_000));
     assert_eq!(record(&home.path().join("out")).plan["scale"], 0.01);

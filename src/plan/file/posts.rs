@@ -113,7 +113,7 @@ fn the_kvs_plan_reads_a_million_rows_of_105_million_over_100_connections_10_time
 }
 
 #[test]
-fn scale_multiplies_rows_batch_rows_and_operations_and_nothing_else() {
+fn scale_multiplies_rows_batch_rows_the_clock_of_uuids_and_operations_and_nothing_else() {
     for (name, rows, batch_rows, ops) in [
         ("pbxt-autoinc", 300_000, 1000, Value::Null),
         ("soliddb-slap", 1, 1, json!([1, 10])),
@@ -127,9 +127,13 @@ fn scale_multiplies_rows_batch_rows_and_operations_and_nothing_else() {
         assert_eq!(each(&small, "/sizes/batch_rows"), [json!(batch_rows)], "{name}");
         assert_eq!(small["probe"]["ops"], ops, "{name}");
         assert_eq!((&whole["scale"], &small["scale"]), (&Value::Null, &json!(0.001)));
+        assert_eq!(small["uuid_rate"].as_u64(), whole["uuid_rate"].as_u64().map(|rate| rate / 1000));
+        assert_eq!(small["scale_uuid_rate"], true);
         // Everything else is as it was.
         let mut back = small.clone();
         back["scale"] = Value::Null;
+        back["uuid_rate"] = whole["uuid_rate"].clone();
+        back.as_object_mut().unwrap().remove("scale_uuid_rate");
         if !ops.is_null() {
             back["probe"]["ops"] = whole["probe"]["ops"].clone();
         }

@@ -346,5 +346,57 @@ fn an_option_may_want_another_one_that_stands_elsewhere() {
     let plan = with_file("probe-every = 3\n", &["--probe", "insert"]).unwrap();
     assert_eq!(plan["probe"]["probes"][0], "insert");
     let error = with_file("probe-every = 3\n", &[]).unwrap_err();
-    assert!(error.contains("plan.toml") && error.contains("--probe <LIST>"), "{error}");
+    assert!(
+        error.contains("plan.toml:1") && error.contains("--probe-every") && error.contains("--probe select-pk"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_typed_of_probes_goes_with_those_of_the_file() {
+    let file = "probe = [\"select-pk\"]\nrows = \"40k\"\nbatch-rows = \"10k\"\n";
+    for (words, place, value) in [
+        (["--probe-seconds", "2s"], "seconds", serde_json::json!(2.0)),
+        (["--probe-connections", "3"], "connections", serde_json::json!([3])),
+        (["--probe-ops", "70"], "ops", serde_json::json!([70])),
+        (["--probe-every", "2"], "when", serde_json::json!({ "every": 2 })),
+        (["--probe-at", "20k"], "when", serde_json::json!({ "at": [20_000] })),
+    ] {
+        let plan = with_file(file, &words).unwrap();
+        assert_eq!(plan["probe"]["probes"], serde_json::json!(["select-pk"]));
+        assert_eq!(plan["probe"][place], value, "{words:?}");
+        let error = planned(&words).unwrap_err();
+        assert!(error.contains(words[0]) && error.contains("name probes with --probe"), "{error}");
+    }
+}
+
+#[test]
+fn what_a_plan_says_of_its_own_servers_gives_way_to_typed_targets_and_any_option_can_be_left_out() {
+    let file = "target = \"scratch\"\nkey = \"autoinc\"\nrows = \"1M\"\ncache = \"64M\"\nserver-option = [\"a=1\", \"b=2\"]\nscratch-dir = \"/tmp\"\n";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("plan.toml");
+    std::fs::write(&path, file).unwrap();
+    let path = path.to_str().unwrap();
+    let resolved = |words: &[&str]| {
+        let args = parsed(&[&["--plan", path], words].concat()).map_err(|error| error.to_string())?;
+        of_args(&args, None).map_err(|error| error.to_string())
+    };
+    let own = resolved(&[]).unwrap();
+    assert_eq!(own.plan.scratch.options.len(), 2);
+    assert!(own.notes.iter().all(|note| !note.contains("passed over")), "{:?}", own.notes);
+    let server = resolved(&["--target", "mysql://me@h/d"]).unwrap();
+    assert_eq!(server.plan.scratch, crate::plan::ScratchPlan::default());
+    assert_eq!(server.plan.curves[0].cell.cache_bytes, Some(64 << 20));
+    for name in [":5: server-option is passed over", ":6: scratch-dir is passed over"] {
+        assert!(server.notes.iter().any(|note| note.contains(name)), "{:?}", server.notes);
+    }
+    let both = resolved(&["--target", "scratch", "--target", "mysql://me@h/d"]).unwrap();
+    assert_eq!(both.plan.scratch.options.len(), 2);
+    let without = resolved(&["--without", "cache,server-option"]).unwrap();
+    assert_eq!((without.plan.curves[0].cell.cache_bytes, without.plan.scratch.options.len()), (None, 0));
+    let error = resolved(&["--without", "cash"]).unwrap_err();
+    assert!(error.contains("--without") && error.contains("cash"), "{error}");
+    // Typed for a server that is not started, it is a mistake.
+    let error = resolved(&["--target", "mysql://me@h/d", "--server-option", "c=3"]).unwrap_err();
+    assert!(error.contains("there is no server to start"), "{error}");
 }

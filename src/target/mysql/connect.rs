@@ -1,5 +1,7 @@
 //! Opening connections: who, where, how protected, and never waiting for ever.
 
+use std::io::Read;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
 
-use super::errors::failure;
+use super::errors::{cause, failure};
 use super::leash::Leash;
 use super::relay::Relay;
 use super::socket::SocketHandle;
@@ -229,7 +231,7 @@ impl Access {
                     Some(socket) => format!("no server answers on the socket {}", socket.display()),
                     None => format!("no server answers at {}", self.place.name()),
                 };
-                Failure::fatal(format!("{what}; check that it runs and that the address is right ({error})"))
+                Failure::fatal(format!("{what}; check that it runs and that the address is right ({})", cause(&error)))
             }
             mysql::Error::DriverError(mysql::DriverError::UnknownAuthPlugin(plugin)) => Failure::fatal(format!(
                 "user {} logs in by the plugin {plugin}, which rowcliff does not speak; give it mysql_native_password, \
@@ -252,7 +254,12 @@ impl Access {
             },
             other => {
                 let mut failure = failure(other);
-                if failure.code == Some(1045) && !encrypted && self.place.socket.is_none() {
+                if failure.code == Some(1045)
+                    && !encrypted
+                    && self.place.socket.is_none()
+                    && greeting(&self.place.host, self.place.port)
+                        .is_some_and(|greeting| may_want_encryption(&greeting))
+                {
                     // That is also what MySQL says when it has no RSA key for caching_sha2_password.
                     failure.message.push_str(
                         "; if the password is right, caching_sha2_password may want encryption: --ssl-mode required",
@@ -263,6 +270,23 @@ impl Access {
             }
         }
     }
+}
+
+/// What a server says first to whoever connects.
+fn greeting(host: &str, port: u16) -> Option<Vec<u8>> {
+    let limit = Duration::from_secs(2);
+    let address = (host, port).to_socket_addrs().ok()?.next()?;
+    let mut stream = TcpStream::connect_timeout(&address, limit).ok()?;
+    stream.set_read_timeout(Some(limit)).ok()?;
+    let mut bytes = vec![0; 512];
+    let read = stream.read(&mut bytes).ok()?;
+    bytes.truncate(read);
+    Some(bytes)
+}
+
+/// Whether a refused log-in may be for want of encryption: MariaDB has no caching_sha2_password among what it logs in by as a rule.
+fn may_want_encryption(greeting: &[u8]) -> bool {
+    !greeting.windows(7).any(|word| word.eq_ignore_ascii_case(b"mariadb"))
 }
 
 /// Errors of the handshake. It happens at the first write, so the driver gives most of them as errors of I/O.
@@ -323,6 +347,19 @@ pub fn wait_for_members(conn: &mut Conn) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lets a session speak UTF-8: in latin1 most names cannot be written, and a name that is sent as UTF-8 is another one.
+///
+/// # Errors
+/// What the server said.
+pub fn speak_utf8(conn: &mut Conn) -> Result<(), Failure> {
+    match conn.query_drop("SET NAMES utf8mb4") {
+        // Before 5.5.3 there is only the UTF-8 of three bytes, and names cannot hold more.
+        Err(mysql::Error::MySqlError(refused)) if refused.code == 1115 => conn.query_drop("SET NAMES utf8"),
+        other => other,
+    }
+    .map_err(failure)
+}
+
 /// Puts a connection that loads nothing itself into the state that everything is asked and sent in.
 ///
 /// # Errors
@@ -339,4 +376,29 @@ pub fn prepare_session(conn: &mut Conn) -> Result<(), Failure> {
 pub fn speak(conn: &mut Conn) -> Result<(), Failure> {
     // latin1 has a character for every byte: a raw key that is bound as a parameter is not refused as broken utf8mb4.
     conn.query_drop("SET NAMES latin1").map_err(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_log_in_is_explained_with_encryption_on_mysql_only() {
+        let packet = |version: &str| [&[0x4a, 0, 0, 0, 10], version.as_bytes(), b"\0rest"].concat();
+        assert!(may_want_encryption(&packet("8.0.36")) && may_want_encryption(&packet("9.7.0-log")));
+        assert!(!may_want_encryption(&packet("5.5.5-10.11.6-MariaDB-0+deb12u1")));
+        assert!(!may_want_encryption(&packet("11.4.2-MariaDB-log")));
+    }
+
+    #[test]
+    fn a_greeting_is_read_from_whoever_listens() {
+        use std::io::Write;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server =
+            std::thread::spawn(move || listener.accept().unwrap().0.write_all(b"J\0\0\0\n10.11-MariaDB\0").unwrap());
+        assert!(greeting("127.0.0.1", port).unwrap().ends_with(b"10.11-MariaDB\0"));
+        server.join().unwrap();
+        assert_eq!(greeting("127.0.0.1", 1), None);
+    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::{FromRow, Queryable};
 use mysql::{Conn, Row};
 
-use super::connect::{Access, CONNECT_LIMIT, prepare_session};
+use super::connect::{Access, CONNECT_LIMIT, prepare_session, speak_utf8};
 use super::errors::failure;
 use super::socket::SocketHandle;
 use super::variables;
@@ -484,6 +484,8 @@ fn open_connection(access: &Access, limit: Duration) -> Result<(Conn, Arc<Socket
         return Ok((conn, socket));
     }
     prepare_session(&mut conn)?;
+    // It names databases, tables and columns and reads their names, and no value of a row travels on it.
+    speak_utf8(&mut conn)?;
     // Absent before 5.5: then DDL waits as long as that server does.
     let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
     // MySQL shows sizes of tables from a cache that is up to a day old otherwise; others do not know the variable.

@@ -107,6 +107,19 @@ const CODES: &[(u16, FailureKind, &str)] = &[
     (1461, FailureKind::Fatal, account::FEWER_PREPARED),
 ];
 
+/// An error of the driver in words, without the name that the driver has for its kind.
+pub fn cause(error: &mysql::Error) -> String {
+    match error {
+        mysql::Error::IoError(error) => error.to_string(),
+        mysql::Error::CodecError(error) => error.to_string(),
+        mysql::Error::MySqlError(error) => error.to_string(),
+        mysql::Error::DriverError(error) => error.to_string(),
+        mysql::Error::UrlError(error) => error.to_string(),
+        mysql::Error::TlsError(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// What an error of the driver means.
 pub fn failure(error: mysql::Error) -> Failure {
     match error {
@@ -159,7 +172,7 @@ pub fn failure(error: mysql::Error) -> Failure {
             }
             Failure { kind: FailureKind::Fatal, code: None, message }
         }
-        other => Failure { kind: FailureKind::Fatal, code: None, message: other.to_string() },
+        other => Failure { kind: FailureKind::Fatal, code: None, message: cause(&other) },
     }
 }
 
@@ -179,6 +192,25 @@ fn lost(cause: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_message_bears_the_driver_s_name_of_an_error() {
+        let refused = || std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "Connection refused");
+        let address =
+            ("127.0.0.1:1".to_owned(), "Connection refused".to_owned(), std::io::ErrorKind::ConnectionRefused);
+        let server = mysql::error::MySqlError { state: "HY000".into(), message: "no".into(), code: 1 };
+        for error in [
+            mysql::Error::IoError(refused()),
+            mysql::Error::MySqlError(server),
+            mysql::Error::DriverError(mysql::DriverError::CouldNotConnect(Some(address))),
+            mysql::Error::DriverError(mysql::DriverError::UnexpectedPacket),
+            mysql::Error::UrlError(mysql::UrlError::UnknownParameter("x".into())),
+        ] {
+            for words in [cause(&error), failure(error).to_string()] {
+                assert!(!words.contains("Error {") && !words.is_empty(), "{words}");
+            }
+        }
+    }
 
     #[test]
     fn no_code_stands_in_the_table_twice() {

@@ -393,7 +393,14 @@ fn restore(control: &mut Control, mut saved: SavedGlobals) -> Result<Restored, F
     // Backwards: a variable that was changed twice ends at its first value.
     for change in saved.changes.drain(..).rev() {
         let name = &change.name;
-        let now = control.variable(name)?.unwrap_or_default();
+        let Some(now) = control.variable(name)? else {
+            let list = if restarted { &mut restored.restarted } else { &mut restored.foreign };
+            list.push(format!(
+                "{name} is not there any more, so it cannot be {} again: was the plugin unloaded that brings it?",
+                change.original
+            ));
+            continue;
+        };
         let ours =
             change.in_force.as_ref().map_or_else(|| same_value(&now, &change.set_to), |in_force| *in_force == now);
         if now == change.original {

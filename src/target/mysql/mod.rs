@@ -350,14 +350,22 @@ impl MysqlTable {
     fn make_or_find(&mut self, order: &TableOrder<'_>) -> Result<(), Failure> {
         if order.purpose == Purpose::GoOn {
             find(&mut lock(&self.control), order)?;
-            self.facts = facts(&self.control, order)?;
+            self.know(facts(&self.control, order)?);
             return Ok(());
         }
-        create(&self.control, order)?;
-        self.facts = facts(&self.control, order).inspect_err(|_| {
+        create(&self.control, order).inspect_err(|_| {
             let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
         })?;
+        let facts = facts(&self.control, order).inspect_err(|_| {
+            let _ = drop_marked(&mut lock(&self.control), order.table, order.mark);
+        })?;
+        self.know(facts);
         Ok(())
+    }
+
+    fn know(&mut self, facts: TableFacts) {
+        self.work.speaks_utf8 = !facts.has_ascii_names();
+        self.facts = facts;
     }
 
     /// Opens one loading connection to see that its session is what a load needs, and records what it leaves as it is. A new table
@@ -567,11 +575,12 @@ fn bears_mark(control: &mut Control, table: &str, mark: &str) -> Result<Option<b
         escape(&database),
         escape(table)
     ))?;
-    // The mark ends with the number of the curve: 1 is not 12.
-    let is_whole = |comment: &str| {
-        comment.match_indices(mark).any(|(at, _)| !comment[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
-    };
-    Ok(comment.map(|comment| is_whole(&comment)))
+    Ok(comment.map(|comment| is_marked(&comment, mark)))
+}
+
+/// Whether a comment holds a mark. It ends with the number of the curve: 1 is not 12.
+fn is_marked(comment: &str, mark: &str) -> bool {
+    comment.match_indices(mark).any(|(at, _)| !comment[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Which engines the server behind `access` has. Reads only.
@@ -583,13 +592,16 @@ pub fn offer(access: Access) -> Result<Offer, Failure> {
 }
 
 /// Drops the tables of a run that still bear its mark, on the server behind `access`, and puts back what the run left
-/// changed. Sessions that its journal tells of and that are still there are ended first. Gives what was done, as sentences.
+/// changed. Sessions that its journal tells of and that are still there are ended first. Gives what was done, as sentences. Beside
+/// the `tables` that are known, those that bear one of `marks` are dropped: a trial that was killed leaves one that nothing
+/// recorded.
 ///
 /// # Errors
 /// The server cannot be reached, a table cannot be dropped, or a variable cannot be put back.
 pub fn clean(
     access: Access,
     tables: &[(String, String)],
+    marks: &[String],
     told: &[ServerSessions],
     run_directory: &Path,
 ) -> Result<Vec<String>, Failure> {
@@ -608,7 +620,13 @@ pub fn clean(
     let left: Vec<u64> = told.iter().filter(is_here).flat_map(|sessions| sessions.left(started_at, &[own])).collect();
     orphans::end_within(&control, &left, &[own], CLEAN_LIMIT)?;
     let mut control = lock(&control);
-    for (table, mark) in tables {
+    let mut tables = tables.to_vec();
+    for (table, mark) in marked_tables(&mut control, marks)? {
+        if !tables.iter().any(|(known, _)| *known == table) {
+            tables.push((table, mark));
+        }
+    }
+    for (table, mark) in &tables {
         done.push(match drop_marked(&mut control, table, mark)? {
             Dropped::Dropped => format!("table {table} is dropped"),
             Dropped::Gone => format!("table {table} is gone already"),
@@ -654,4 +672,16 @@ impl Canceller for Cleaning {
     fn doing(&self) -> Option<String> {
         self.drops()?.1.into_iter().map(|(_, state)| state).find(|state| !state.is_empty())
     }
+}
+
+/// The tables of this database that bear one of these marks, each with its mark.
+fn marked_tables(control: &mut Control, marks: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let database = control.access().place.database.clone();
+    let rows: Vec<(String, String)> = control.rows(&format!(
+        "SELECT TABLE_NAME, TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' \
+         AND TABLE_NAME LIKE 'rowcliff\\_%' AND TABLE_COMMENT LIKE '%rowcliff run=%'",
+        escape(&database)
+    ))?;
+    let mark_of = |comment: &str| marks.iter().find(|mark| is_marked(comment, mark)).cloned();
+    Ok(rows.into_iter().filter_map(|(table, comment)| Some((table, mark_of(&comment)?))).collect())
 }

@@ -22,6 +22,13 @@ pub struct Offer {
     disabled: Vec<String>,
 }
 
+/// How an engine that is built in is switched on.
+fn switch(engine: &Engine) -> String {
+    engine.switch.as_ref().map_or_else(String::new, |option| {
+        format!(": start it with --{option} (for --target scratch, --server-option {option}=ON)")
+    })
+}
+
 impl Offer {
     /// Asks the server.
     ///
@@ -62,7 +69,16 @@ impl Offer {
         match support.as_deref() {
             None => return Some(format!("this server has no engine {name}{}", self.way_to(engine))),
             Some("YES" | "DEFAULT") => {}
-            Some("DISABLED") => return Some(format!("the engine {name} is there and switched off on this server")),
+            Some("DISABLED") => {
+                return Some(format!("the engine {name} is there and switched off on this server{}", switch(engine)));
+            }
+            // A server says the same of an engine that it was built without, and of one that nothing switched on.
+            Some(_) if engine.switch.is_some() => {
+                return Some(format!(
+                    "the engine {name} is switched off on this server, or it was built without it{}",
+                    switch(engine)
+                ));
+            }
             Some(_) => return Some(format!("this server was built without the engine {name}{}", self.way_to(engine))),
         }
         if let Some(enforced) = self.enforced.as_ref().filter(|enforced| !enforced.eq_ignore_ascii_case(name)) {
@@ -93,5 +109,30 @@ impl Offer {
             ),
             _ => format!("; it comes with the plugin {plugin}, which this server has not loaded"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::EngineTable;
+
+    #[test]
+    fn an_engine_that_is_built_in_and_off_is_named_with_its_switch() {
+        let row = |engine: &str, support: &str| {
+            let pairs = [("engine", engine), ("support", support)];
+            pairs.into_iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).collect::<NamedRow>()
+        };
+        let offer = Offer {
+            flavour: Some(Flavour::MySql),
+            engines: vec![row("ndbcluster", "NO"), row("PBXT", "NO"), row("solidDB", "DISABLED"), row("InnoDB", "YES")],
+            ..Offer::default()
+        };
+        let engines = EngineTable::built_in();
+        let missing = |word: &str| offer.missing(&engines.resolve(word).1).unwrap_or_default();
+        assert!(missing("ndb").contains("start it with --ndbcluster") && !missing("ndb").contains("plugin"));
+        assert!(missing("pbxt").contains("built without") && missing("pbxt").contains("libpbxt"));
+        assert!(missing("soliddb").ends_with("switched off on this server"));
+        assert_eq!(missing("innodb"), "");
     }
 }

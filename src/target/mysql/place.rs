@@ -60,7 +60,8 @@ fn is_server(_: u32) -> bool {
 /// still stands in their cache is in no file: there the larger figure counts.
 pub fn size(control: &mut Control, data: Option<&Path>, table: &str, ask: &mut AskTablespaces) -> TableSize {
     let database = control.access().place.database.clone();
-    let files = data.and_then(|data| of_files(&data.join(&database), table));
+    let folder = data.and_then(|data| Some(data.join(folder_name(control, &database)?)));
+    let files = folder.and_then(|folder| of_files(&folder, table));
     if let Some(size) = files.filter(|size| size.index_bytes.is_none()) {
         return size;
     }
@@ -72,6 +73,16 @@ pub fn size(control: &mut Control, data: Option<&Path>, table: &str, ask: &mut A
         data_bytes: said.data_bytes.max(files.and_then(|size| size.data_bytes)),
         index_bytes: said.index_bytes.max(files.and_then(|size| size.index_bytes)),
     }
+}
+
+/// What a server calls the folder of a database: characters beyond letters, digits and `_` have a spelling of their own there,
+/// which the server is asked for. `None` where it does not tell.
+fn folder_name(control: &mut Control, database: &str) -> Option<String> {
+    if database.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Some(database.to_owned());
+    }
+    let sql = format!("SELECT CONVERT(CONVERT('{}' USING filename) USING utf8)", escape(database));
+    control.first::<String>(&sql).ok().flatten()
 }
 
 /// What information_schema says.
@@ -105,14 +116,15 @@ impl AskTablespaces {
         if !self.0 {
             return None;
         }
-        let list = match control.flavour {
-            Flavour::MariaDb => "INNODB_SYS_TABLESPACES",
-            Flavour::MySql => "INNODB_TABLESPACES",
+        // MariaDB lists a tablespace by the path of its file, MySQL by the names of database and table.
+        let (list, folder) = match control.flavour {
+            Flavour::MariaDb => ("INNODB_SYS_TABLESPACES", folder_name(control, database)?),
+            Flavour::MySql => ("INNODB_TABLESPACES", database.to_owned()),
         };
         let asked = Instant::now();
         let sql = format!(
             "SELECT FILE_SIZE FROM information_schema.{list} WHERE NAME = '{}/{}'",
-            escape(database),
+            escape(&folder),
             escape(table)
         );
         let bytes = control.first::<u64>(&sql).ok().flatten().filter(|&bytes| bytes > 0);

@@ -6,9 +6,9 @@ use super::account::{self, HourlyLimits};
 use super::control::{Control, Flavour, named_global_status, word};
 use super::globals::same_value;
 use super::offer::Offer;
-use super::privileges::{self, Grants};
+use super::privileges::{self, Grants, version_numbers};
 use super::{cluster, is_on, unable, variables};
-use crate::engine::Engine;
+use crate::engine::{CacheVariable, Engine};
 use crate::key::Storage;
 use crate::plan::login::SslMode;
 use crate::plan::method::Method;
@@ -248,7 +248,7 @@ impl Preflight {
     }
 
     fn settings(&self, cell: &Cell) -> Option<String> {
-        if let Some(variable) = needs_restart(cell) {
+        if let Some(variable) = needs_restart(cell, self.flavour, &self.version) {
             return Some(format!(
                 "{variable} counts only when the server starts: use --target scratch, or start the server with it and leave \
                  it as it is here"
@@ -372,10 +372,17 @@ impl Replicas {
 }
 
 /// A variable of the cell that the engine table knows to count only when the server starts.
-fn needs_restart(cell: &Cell) -> Option<&str> {
+fn needs_restart<'a>(cell: &'a Cell, flavour: Flavour, version: &str) -> Option<&'a str> {
     let engine = &cell.engine_entry;
+    let is_fixed = |cache: &CacheVariable| {
+        let since = cache.dynamic_since.as_ref().map(|since| match flavour {
+            Flavour::MariaDb => since.mariadb.as_str(),
+            Flavour::MySql => since.mysql.as_str(),
+        });
+        !cache.dynamic || since.is_some_and(|since| version_numbers(version) < version_numbers(since))
+    };
     let knob = engine.flush.as_ref().filter(|knob| !knob.dynamic && matches!(cell.flush, Flush::Level(_)));
-    let cache = engine.cache.as_ref().filter(|cache| !cache.dynamic && cell.cache_bytes.is_some());
+    let cache = engine.cache.as_ref().filter(|cache| is_fixed(cache) && cell.cache_bytes.is_some());
     knob.map(|knob| knob.variable.as_str()).or(cache.map(|cache| cache.variable.as_str()))
 }
 
@@ -466,6 +473,44 @@ mod tests {
         assert!(has_primary_key("CREATE TABLE {table} (id INT\nprimary   key)"));
         assert!(has_primary_key("CREATE TABLE {table} (id INT, PRIMARY KEY(id))"));
         assert!(!has_primary_key("CREATE TABLE {table} (id INT, KEY (id)) -- no primary"));
+    }
+
+    #[test]
+    fn a_cache_is_fixed_on_servers_before_it_could_be_set() {
+        let words: Vec<String> = [
+            "rowcliff",
+            "run",
+            "--target",
+            "mysql://me@h/d",
+            "--rows",
+            "1M",
+            "--key",
+            "autoinc",
+            "--engine",
+            "innodb,aria,rocksdb",
+            "--cache",
+            "64M",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let cli = <crate::cli::Cli as clap::Parser>::try_parse_from(&words).unwrap();
+        let crate::cli::Command::Run(args) = cli.command else { panic!("run was typed") };
+        let curves = crate::plan::of_args(&args, None).unwrap().plan.curves;
+        let fixed = |at: usize, flavour, version| needs_restart(&curves[at].cell, flavour, version);
+        for version in ["5.1.38", "5.5.20-log", "5.6.51", "5.7.4-m14"] {
+            assert_eq!(fixed(0, Flavour::MySql, version), Some("innodb_buffer_pool_size"), "{version}");
+        }
+        for (flavour, version) in [
+            (Flavour::MySql, "5.7.5-m15"),
+            (Flavour::MySql, "9.7.0"),
+            (Flavour::MariaDb, "10.2.2-MariaDB"),
+            (Flavour::MariaDb, "11.4.1-MariaDB"),
+        ] {
+            assert_eq!(fixed(0, flavour, version), None, "{version}");
+            assert_eq!(fixed(1, flavour, version), Some("aria_pagecache_buffer_size"));
+            assert_eq!(fixed(2, flavour, version), None);
+        }
+        assert_eq!(fixed(0, Flavour::MariaDb, "10.1.48-MariaDB"), Some("innodb_buffer_pool_size"));
     }
 
     #[test]

@@ -190,22 +190,24 @@ fn like(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Major and minor number of a version.
-pub fn version_numbers(version: &str) -> (u32, u32) {
+/// The three numbers that a version begins with: `5.1.38-log`, `10.11.6-MariaDB`. What is missing is 0.
+pub fn version_numbers(version: &str) -> (u32, u32, u32) {
     let mut numbers = version.split('.').map(|part| {
         let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().unwrap_or(0)
     });
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// The privileges of which one is needed to set a global variable.
 pub fn to_set_global(flavour: Flavour, version: &str, variable: &str) -> Vec<&'static str> {
     let version = version_numbers(version);
     match flavour {
-        Flavour::MySql if version >= (8, 0) => vec!["SYSTEM_VARIABLES_ADMIN", "SUPER"],
-        Flavour::MariaDb if version >= (10, 5) && MARIADB_BINLOG.contains(&variable) => vec!["BINLOG ADMIN", "SUPER"],
-        Flavour::MariaDb if version >= (10, 5) && MARIADB_CONNECTION.contains(&variable) => {
+        Flavour::MySql if version >= (8, 0, 0) => vec!["SYSTEM_VARIABLES_ADMIN", "SUPER"],
+        Flavour::MariaDb if version >= (10, 5, 0) && MARIADB_BINLOG.contains(&variable) => {
+            vec!["BINLOG ADMIN", "SUPER"]
+        }
+        Flavour::MariaDb if version >= (10, 5, 0) && MARIADB_CONNECTION.contains(&variable) => {
             vec!["CONNECTION ADMIN", "SUPER"]
         }
         _ => vec!["SUPER"],
@@ -216,9 +218,9 @@ pub fn to_set_global(flavour: Flavour, version: &str, variable: &str) -> Vec<&'s
 pub fn to_write_read_only(flavour: Flavour, version: &str) -> Vec<&'static str> {
     let version = version_numbers(version);
     match flavour {
-        Flavour::MySql if version >= (8, 0) => vec!["CONNECTION_ADMIN", "SUPER"],
-        Flavour::MariaDb if version >= (10, 11) => vec!["READ_ONLY ADMIN", "READ ONLY ADMIN"],
-        Flavour::MariaDb if version >= (10, 5) => vec!["READ_ONLY ADMIN", "READ ONLY ADMIN", "SUPER"],
+        Flavour::MySql if version >= (8, 0, 0) => vec!["CONNECTION_ADMIN", "SUPER"],
+        Flavour::MariaDb if version >= (10, 11, 0) => vec!["READ_ONLY ADMIN", "READ ONLY ADMIN"],
+        Flavour::MariaDb if version >= (10, 5, 0) => vec!["READ_ONLY ADMIN", "READ ONLY ADMIN", "SUPER"],
         _ => vec!["SUPER"],
     }
 }
@@ -227,8 +229,8 @@ pub fn to_write_read_only(flavour: Flavour, version: &str) -> Vec<&'static str> 
 pub fn to_skip_binlog(flavour: Flavour, version: &str) -> Vec<&'static str> {
     let version = version_numbers(version);
     match flavour {
-        Flavour::MySql if version >= (8, 0) => vec!["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER"],
-        Flavour::MariaDb if version >= (10, 5) => vec!["BINLOG ADMIN", "SUPER"],
+        Flavour::MySql if version >= (8, 0, 0) => vec!["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER"],
+        Flavour::MariaDb if version >= (10, 5, 0) => vec!["BINLOG ADMIN", "SUPER"],
         _ => vec!["SUPER"],
     }
 }

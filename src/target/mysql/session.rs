@@ -8,7 +8,7 @@ use std::time::Instant;
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, Params, Row, Statement};
 
-use super::connect::{Access, speak, wait_for_members};
+use super::connect::{Access, speak, speak_utf8, wait_for_members};
 use super::control::{IDLE, SIGN_OF_LIFE, SharedControl, lock_soon, named};
 use super::errors::failure;
 use super::execute::{self, Coding};
@@ -17,8 +17,9 @@ use super::table::from_mysql;
 use super::variables::{Named, prepare_loading};
 use super::wire::Wire;
 use crate::rows::Value;
+use crate::schema::{Column, ColumnType};
 use crate::target::body::Body;
-use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Rows, Session};
+use crate::target::{Accepted, Canceller, Failure, FailureKind, Progress, Rows, Session, TableFacts};
 
 /// Prepared statements kept for each connection: whole statements, the shorter last one of a transaction and of a batch.
 const KEPT_STATEMENTS: usize = 8;
@@ -37,6 +38,41 @@ struct Ready {
 /// Which session of the server a loading connection is at present, for whoever has to end its statement.
 type Seat = Arc<Mutex<(u64, Arc<SocketHandle>)>>;
 
+/// What a session speaks. Where all names are ASCII it is latin1 throughout, which costs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    /// latin1, as a session is prepared.
+    Latin1,
+    /// UTF-8: any name can be written, and a raw key that is bound as a parameter is refused.
+    Names,
+    /// UTF-8 of which the server checks nothing: any byte may be bound, and a statement that the server prepares again by itself
+    /// still finds its names. A JSON column refuses such a parameter.
+    Bytes,
+}
+
+/// What statements with parameters are executed in, for a table some of whose names are not ASCII.
+fn speech_of_parameters(columns: &[Column]) -> Speech {
+    let has = |wanted: fn(&ColumnType) -> bool| columns.iter().any(|column| wanted(&column.data_type));
+    let has_bytes = has(|kind| {
+        matches!(
+            kind,
+            ColumnType::Binary
+                | ColumnType::Varbinary
+                | ColumnType::Blob
+                | ColumnType::Bit { .. }
+                | ColumnType::Point { .. }
+                | ColumnType::Other
+        )
+    });
+    // What reads text as text has to be told that it is text.
+    let has_documents = has(|kind| matches!(kind, ColumnType::Json | ColumnType::Uuid));
+    match (has_bytes, has_documents) {
+        (false, _) => Speech::Names,
+        (true, false) => Speech::Bytes,
+        (true, true) => Speech::Latin1,
+    }
+}
+
 /// One loading connection.
 pub struct MysqlSession {
     /// How to open it anew.
@@ -51,6 +87,10 @@ pub struct MysqlSession {
     /// The shorter way of text statements, over a plain Unix socket.
     wire: Option<Wire>,
     packet_bytes: usize,
+    /// Whether every name in its statements is ASCII.
+    has_ascii_names: bool,
+    speech: Speech,
+    speech_of_parameters: Speech,
     control: SharedControl,
     /// Prepared statements, by the address of their text: each text is made once for a curve.
     prepared: HashMap<usize, (Arc<str>, Statement)>,
@@ -65,11 +105,11 @@ pub struct MysqlSession {
 }
 
 impl MysqlSession {
-    /// Opens it. `named`: the variables that the cell names; `packet_bytes`: what the server takes in one packet.
+    /// Opens it. `named`: the variables that the cell names; `facts`: of the table that it loads.
     ///
     /// # Errors
     /// See [`Access::connect`].
-    pub fn open(access: Access, named: &Named, packet_bytes: u64, control: SharedControl) -> Result<Self, Failure> {
+    pub fn open(access: Access, named: &Named, facts: &TableFacts, control: SharedControl) -> Result<Self, Failure> {
         let (mut conn, socket) = access.connect()?;
         speak(&mut conn)?;
         prepare_loading(&mut conn, named)?;
@@ -85,7 +125,10 @@ impl MysqlSession {
             wire: wire_over(&socket),
             seat: Arc::new(Mutex::new((id, socket))),
             used: Instant::now(),
-            packet_bytes: usize::try_from(packet_bytes).unwrap_or(usize::MAX),
+            packet_bytes: usize::try_from(facts.limits.statement_bytes).unwrap_or(usize::MAX),
+            has_ascii_names: facts.has_ascii_names(),
+            speech: Speech::Latin1,
+            speech_of_parameters: speech_of_parameters(&facts.columns),
             control,
             prepared: HashMap::new(),
             ready: Vec::new(),
@@ -111,6 +154,11 @@ impl MysqlSession {
         speak(&mut conn)?;
         prepare_loading(&mut conn, &self.named)?;
         feed_infile(&mut conn, &self.infile, &self.progress);
+        self.speech = Speech::Latin1;
+        if !self.has_ascii_names {
+            speak_utf8(&mut conn)?;
+            self.speech = Speech::Names;
+        }
         for (sql, statement) in self.prepared.values_mut() {
             *statement = conn.prep(&**sql).map_err(failure)?;
         }
@@ -137,6 +185,24 @@ impl MysqlSession {
         Ok(())
     }
 
+    /// Lets the session speak what its next statement needs. A load stays with one but for the first time that a statement
+    /// is prepared.
+    fn speak(&mut self, speech: Speech) -> Result<(), Failure> {
+        if self.has_ascii_names || self.speech == speech {
+            return Ok(());
+        }
+        match speech {
+            Speech::Names => speak_utf8(&mut self.conn)?,
+            Speech::Latin1 => self.conn.query_drop("SET NAMES latin1").map_err(failure)?,
+            Speech::Bytes => {
+                speak_utf8(&mut self.conn)?;
+                self.conn.query_drop("SET character_set_client=binary").map_err(failure)?;
+            }
+        }
+        self.speech = speech;
+        Ok(())
+    }
+
     fn statement(&mut self, sql: &Arc<str>) -> Result<Statement, Failure> {
         let address = Arc::as_ptr(sql).cast::<u8>() as usize;
         if let Some((_, statement)) = self.prepared.get(&address) {
@@ -147,6 +213,7 @@ impl MysqlSession {
                 self.conn.close(statement).map_err(failure)?;
             }
         }
+        self.speak(Speech::Names)?;
         let statement = self.conn.prep(&**sql).map_err(failure)?;
         self.prepared.insert(address, (Arc::clone(sql), statement.clone()));
         Ok(statement)
@@ -279,6 +346,9 @@ impl Session for MysqlSession {
     }
 
     fn send(&mut self, body: &mut Body) -> Result<Accepted, Failure> {
+        if matches!(body, Body::Text(_) | Body::File { .. }) {
+            self.speak(Speech::Names)?;
+        }
         match body {
             Body::Text(sql) => match &mut self.wire {
                 Some(wire) if Wire::takes(sql) => {
@@ -289,10 +359,12 @@ impl Session for MysqlSession {
             },
             Body::Params { sql, values } => {
                 let statement = self.statement(sql)?;
+                self.speak(self.speech_of_parameters)?;
                 self.conn.exec_drop(&statement, Params::Positional(std::mem::take(values))).map_err(failure)?;
             }
             Body::Bulk { sql, rows } => {
                 let statement = self.statement(sql)?;
+                self.speak(self.speech_of_parameters)?;
                 self.conn.exec_batch(&statement, std::mem::take(rows)).map_err(failure)?;
             }
             Body::File { sql, bytes } if self.wire.is_some() => {
@@ -314,6 +386,7 @@ impl Session for MysqlSession {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<usize, Failure> {
+        self.speak(Speech::Names)?;
         let statement = self.conn.prep(sql).map_err(failure)?;
         let columns = statement.columns().iter().map(Coding::of).collect();
         self.ready.push(Ready { sql: sql.to_owned(), statement, columns });
@@ -322,6 +395,7 @@ impl Session for MysqlSession {
 
     fn ask(&mut self, statement: usize, values: &[Value], rows: &mut Rows) -> Result<u64, Failure> {
         self.used = Instant::now();
+        self.speak(self.speech_of_parameters)?;
         let ready = self.ready.get_mut(statement).ok_or_else(|| Failure::fatal("no statement of this number"))?;
         if let Some(wire) = &mut self.wire {
             execute::request(ready.statement.id(), values, &mut self.request);
@@ -335,6 +409,7 @@ impl Session for MysqlSession {
     }
 
     fn ask_text(&mut self, sql: &str, rows: &mut Rows) -> Result<u64, Failure> {
+        self.speak(Speech::Names)?;
         take(self.conn.query_iter(sql).map_err(failure)?, rows)
     }
 

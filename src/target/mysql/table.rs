@@ -6,7 +6,7 @@ use std::time::Instant;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Row};
 
-use super::connect::{prepare_session, wait_for_members};
+use super::connect::{prepare_session, speak_utf8, wait_for_members};
 use super::control::{IDLE, LOCK_WAIT_SECONDS, SIGN_OF_LIFE, SharedControl, lock, lock_soon, quote_identifier};
 use super::errors::failure;
 use super::globals::{Globals, SharedGlobals, lock_globals};
@@ -70,6 +70,8 @@ pub(super) struct Work {
     behind: bool,
     /// When it was used last.
     used: Instant,
+    /// Whether the columns of the table have names that only UTF-8 can write.
+    pub(super) speaks_utf8: bool,
 }
 
 /// Which session the work connection is and on which server, while it is open.
@@ -77,7 +79,8 @@ type Current = Arc<Mutex<Option<(u64, Arc<SocketHandle>, ServerPlace)>>>;
 
 impl Work {
     pub(super) fn new() -> Self {
-        Self { open: None, current: Arc::new(Mutex::new(None)), behind: false, used: Instant::now() }
+        let current = Arc::new(Mutex::new(None));
+        Self { open: None, current, behind: false, used: Instant::now(), speaks_utf8: false }
     }
 
     /// Rows may have been committed at other members of its cluster since it was used last.
@@ -95,6 +98,9 @@ impl Work {
             let access = lock(control).access().clone();
             let (mut conn, socket) = access.connect()?;
             prepare_session(&mut conn)?;
+            if self.speaks_utf8 {
+                speak_utf8(&mut conn)?;
+            }
             self.used = Instant::now();
             let _ = conn.query_drop(format!("SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}"));
             self.behind = access.is_member;
@@ -184,8 +190,7 @@ impl Table for MysqlTable {
     fn connect(&mut self) -> Result<Box<dyn Session>, Failure> {
         self.work.close();
         let access = lock(&self.control).access().clone().loading_by(self.method);
-        let packet_bytes = self.facts.limits.statement_bytes;
-        let session = MysqlSession::open(access, &self.named, packet_bytes, Arc::clone(&self.control))?;
+        let session = MysqlSession::open(access, &self.named, &self.facts, Arc::clone(&self.control))?;
         self.opened.extend(session.id());
         Ok(Box::new(session))
     }
@@ -292,9 +297,8 @@ impl Table for MysqlTable {
             });
             match result {
                 Ok(()) => return Ok(Some("FLUSH TABLES ... FOR EXPORT".into())),
-                // 1031: this engine cannot. Plain FLUSH TABLES with our own table's name closes it and writes out what
-                // the engine holds back.
-                Err(refused) if refused.code == Some(1031) => {}
+                // Plain FLUSH TABLES with our own table's name closes it and writes out what the engine holds back.
+                Err(refused) if lacks_export(refused.code) => {}
                 Err(refused) if matches!(refused.code, Some(1227 | 1044 | 1142)) => {
                     return Err(Failure::fatal(
                         "left out: FLUSH TABLES ... FOR EXPORT needs the privileges RELOAD and LOCK TABLES",
@@ -481,6 +485,12 @@ impl Drop for MysqlTable {
     }
 }
 
+/// Whether an answer to FLUSH TABLES ... FOR EXPORT means that there is no such thing: 1031 where the engine cannot, 1064 where
+/// the server does not know the statement (before MySQL 5.6 and MariaDB 10.0).
+fn lacks_export(code: Option<i64>) -> bool {
+    matches!(code, Some(1031 | 1064))
+}
+
 /// What finds the rows of all look-ups. One list for a column where that is all: servers search it, and where their statistics
 /// are old and they read the whole index they would compare each row with each of hundreds of conditions.
 fn any_of(lookups: &[Lookup]) -> String {
@@ -527,6 +537,12 @@ pub(super) fn from_mysql(value: mysql::Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_without_export_flushes_instead_and_one_that_forbids_it_says_so() {
+        assert!(lacks_export(Some(1031)) && lacks_export(Some(1064)));
+        assert!(!lacks_export(Some(1227)) && !lacks_export(Some(1205)) && !lacks_export(None));
+    }
 
     #[test]
     fn rows_of_one_column_are_found_by_a_list_and_others_one_by_one() {

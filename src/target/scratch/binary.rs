@@ -1,6 +1,6 @@
 //! The server binary: where it is, what it is, and what it can do, asked from itself without starting a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::plan::ScratchPlan;
 use crate::target::mysql::Flavour;
+use crate::target::mysql::privileges::version_numbers;
 
 /// Names of the server, the one that says what it is first.
 const NAMES: &[&str] = &["mariadbd", "mysqld"];
@@ -27,6 +28,10 @@ pub struct Binary {
     pub version: String,
     /// Its options and their values, with underscores; empty when it does not tell.
     options: BTreeMap<String, String>,
+    /// All words that it takes, with underscores: those that have no value to list as well.
+    words: BTreeSet<String>,
+    /// Why it does not tell, if it does not.
+    silence: Option<String>,
 }
 
 /// Whether the library of an engine has to be loaded.
@@ -69,15 +74,52 @@ impl Binary {
         let flavour = if text.to_ascii_lowercase().contains("mariadb") { Flavour::MariaDb } else { Flavour::MySql };
         // Asked with the user's options: plugin_dir may be among them. What does not fit is for the start to report.
         let mut words = vec![options::first(plan)];
+        // Before 5.7 a server that is root answers nothing until it is told that this is meant.
+        words.extend(options::as_root());
         words.extend(plan.options.iter().map(|(name, value)| options::loose(name, value)));
         words.extend(["--verbose".to_owned(), "--help".to_owned()]);
-        let options = ask(&path, &words).map(|text| variables(&text)).unwrap_or_default();
-        Ok(Self { path, flavour, version, options })
+        let help = ask(&path, &words);
+        Ok(Self::of_help(path, flavour, version, help))
+    }
+
+    /// A server that answered `--verbose --help` with this, or failed to.
+    pub(super) fn of_help(path: PathBuf, flavour: Flavour, version: String, help: Result<String, String>) -> Self {
+        let (text, silence) = match help {
+            Ok(text) => (text, None),
+            Err(why) => (String::new(), Some(why)),
+        };
+        Self { path, flavour, version, options: variables(&text), words: option_words(&text), silence }
+    }
+
+    /// What a reader should know where it does not tell what it knows.
+    pub fn note(&self) -> Option<String> {
+        let why = self.silence.as_ref()?;
+        Some(format!(
+            "its options are not known, so that only starting it tells whether it takes those that are given: {why}"
+        ))
     }
 
     /// Whether it knows an option; `None` when it did not tell.
     pub fn knows(&self, option: &str) -> Option<bool> {
         (!self.options.is_empty()).then(|| self.options.contains_key(option))
+    }
+
+    /// Whether it takes an option that a user wrote, which may be a beginning that is one option's alone, or have a word like
+    /// `skip_` before it; `None` when it did not tell.
+    pub fn takes(&self, option: &str) -> Option<bool> {
+        if self.words.is_empty() {
+            return None;
+        }
+        // A cache with a name of its own, as in `hot.key_buffer_size`.
+        let name = option.rsplit_once('.').map_or(option, |(_, name)| name);
+        let bare = ["skip_", "disable_", "enable_", "maximum_"].iter().find_map(|prefix| name.strip_prefix(prefix));
+        let is_taken = |name: &str| self.words.iter().chain(self.options.keys()).any(|word| word.starts_with(name));
+        Some(is_taken(name) || bare.is_some_and(is_taken))
+    }
+
+    /// Its version as numbers that compare.
+    pub fn numbers(&self) -> (u32, u32, u32) {
+        version_numbers(&self.version)
     }
 
     /// What has to be loaded for an engine.
@@ -117,7 +159,8 @@ impl Binary {
         let names: &[&str] = match self.flavour {
             Flavour::MariaDb => &["mariadb-install-db", "mysql_install_db"],
             // Before 5.7 MySQL had a script too.
-            Flavour::MySql if self.knows("initialize_insecure") == Some(false) && self.is_before_5_7() => {
+            // One that did not tell is judged by its version.
+            Flavour::MySql if self.knows("initialize_insecure") != Some(true) && self.numbers() < (5, 7, 0) => {
                 &["mysql_install_db"]
             }
             Flavour::MySql => return Ok(None),
@@ -132,22 +175,23 @@ impl Binary {
                 }
             }
         }
-        for name in names {
-            if let Some(found) = in_path(name) {
-                return Ok(Some((found, None)));
-            }
+        let path = self.path.display();
+        if self.flavour == Flavour::MySql {
+            // What stands in PATH under this name is MariaDB's as a rule.
+            return Err(format!(
+                "{} is not near {path}, and without it no data directory can be made; give the path of a server that is \
+                 installed with its scripts (PREFIX/bin or PREFIX/scripts)",
+                names[0]
+            ));
+        }
+        if let Some(found) = names.iter().find_map(|name| in_path(name)) {
+            return Ok(Some((found, None)));
         }
         Err(format!(
-            "{} is neither near {} nor in PATH, and without it no data directory can be made; install it (Debian: \
+            "{} is neither near {path} nor in PATH, and without it no data directory can be made; install it (Debian: \
              mariadb-server-core) or put it into PATH",
-            names[0],
-            self.path.display()
+            names[0]
         ))
-    }
-
-    fn is_before_5_7(&self) -> bool {
-        let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-        (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (5, 7)
     }
 }
 
@@ -217,6 +261,23 @@ fn version(text: &str) -> Option<String> {
     words.get(place + 1).filter(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(|word| (*word).to_owned())
 }
 
+/// The options in the list of `--verbose --help`: `  -P, --port=#  Port number`, `  --plugin-load-add=name`.
+fn option_words(text: &str) -> BTreeSet<String> {
+    text.lines()
+        .take_while(|line| !line.starts_with("----"))
+        .filter_map(|line| {
+            let line = line.strip_prefix("  ")?;
+            let line = line
+                .strip_prefix('-')
+                .filter(|rest| !rest.starts_with('-'))
+                .map_or(line, |rest| rest.split_once(", ").map_or(rest, |(_, long)| long));
+            let word = line.strip_prefix("--")?;
+            let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(word.len());
+            (end > 0).then(|| word[..end].replace('-', "_"))
+        })
+        .collect()
+}
+
 /// The table at the end of `--verbose --help`: a name, spaces, a value.
 fn variables(text: &str) -> BTreeMap<String, String> {
     text.lines()
@@ -240,6 +301,49 @@ mod tests {
         assert_eq!(version(mariadb).as_deref(), Some("10.11.6-MariaDB-0+deb12u1"));
         assert_eq!(version("/opt/mysqld  Ver 9.7.0 for Linux on x86_64").as_deref(), Some("9.7.0"));
         assert_eq!(version("ls (GNU coreutils) 9.1"), None);
+    }
+
+    const HELP: &str = "/opt/mysqld  Ver 5.1.38 for linux on x86_64\n\nUsage: mysqld [OPTIONS]\n\n\
+        The following options may be given as the first argument:\n--print-defaults        Print the program argument list and exit\n\
+        \x20 -?, --help          Display this help and exit.\n  -P, --port=#        Port number\n\
+        \x20 --plugin-load=name  Optional colon-separated list of plugins to load\n                      --not-an-option\n\
+        \x20 --innodb_buffer_pool_size=#\n\n\
+        Variables (--variable-name=value)\nand boolean options {FALSE|TRUE}  Value (after reading options)\n\
+        --------------------------------- -----------------------------\nport  3306\nplugin-dir  /opt/lib/plugin\n\nTo see what\n";
+
+    fn binary(version: &str, help: Result<&str, &str>) -> Binary {
+        let help = help.map(str::to_owned).map_err(str::to_owned);
+        Binary::of_help("/opt/none/mysqld".into(), Flavour::MySql, version.into(), help)
+    }
+
+    #[test]
+    fn every_option_of_the_help_is_known_however_it_is_written() {
+        let binary = binary("5.1.38", Ok(HELP));
+        let words: Vec<&str> = binary.words.iter().map(String::as_str).collect();
+        assert_eq!(words, ["help", "innodb_buffer_pool_size", "plugin_load", "port"]);
+        for option in
+            ["plugin_load", "port", "innodb_buffer_pool", "skip_innodb_buffer_pool_size", "hot.innodb_buffer_pool_size"]
+        {
+            assert_eq!(binary.takes(option), Some(true), "{option}");
+        }
+        assert_eq!(binary.takes("plugin_load_add"), Some(false));
+        assert_eq!(binary.takes("rocksdb_bulk_load"), Some(false));
+        assert_eq!(binary.note(), None);
+    }
+
+    #[test]
+    fn a_server_that_does_not_tell_is_judged_by_its_version_and_that_is_said() {
+        let silent = |version: &str| binary(version, Err("mysqld failed: please consult the Knowledge Base"));
+        // A script makes the data directory before 5.7, and there is none here.
+        for version in ["5.1.38", "5.5.20", "5.6.51-log"] {
+            let why = silent(version).initialiser().unwrap_err();
+            assert!(why.contains("mysql_install_db") && !why.contains("Debian"), "{why}");
+        }
+        for version in ["5.7.44", "8.0.36", "9.7.0"] {
+            assert_eq!(silent(version).initialiser(), Ok(None), "{version}");
+        }
+        assert_eq!(silent("5.1.38").takes("anything"), None);
+        assert!(silent("5.1.38").note().unwrap().contains("Knowledge Base"));
     }
 
     #[test]

@@ -31,12 +31,13 @@ use super::mysql::table::Closing;
 use super::mysql::variables::{self, Named};
 use super::mysql::{self, Flavour, SharedControl, settings};
 use super::{Failure, Purpose, Reins, Table, TableOrder, Target, Verdict};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::plan::{CurvePlan, Plan, ScratchPlan};
 use crate::record::run::TargetRecord;
 
 /// Below the run's directory: data of servers, and their error logs.
-const FOLDER: &str = "scratch";
+pub const FOLDER: &str = "scratch";
 
 /// Servers of our own.
 pub struct ScratchTarget {
@@ -103,7 +104,7 @@ impl ScratchTarget {
     /// Puts cells whose settings do not contradict each other together, so that a large matrix is tried on a few servers.
     fn group_trials(&mut self, binary: &Binary) {
         for curve in &self.curves {
-            if !matches!(judge(binary, curve), Verdict::Runs { .. }) {
+            if !matches!(judge(binary, &self.plan, curve), Verdict::Runs { .. }) {
                 continue;
             }
             let wanted = Wanted::of(&curve.cell, binary);
@@ -225,7 +226,9 @@ impl Target for ScratchTarget {
             flavour: binary.flavour.word().into(),
             version: binary.version.clone(),
             variables: BTreeMap::new(),
-            notes: vec![format!("a private server for each curve, started from {}", binary.path.display())],
+            notes: std::iter::once(format!("a private server for each curve, started from {}", binary.path.display()))
+                .chain(binary.note())
+                .collect(),
         })
     }
 
@@ -234,10 +237,11 @@ impl Target for ScratchTarget {
         let asked = options
             .iter()
             .find_map(|(name, value)| variables::conflict(name.trim_start_matches("loose_"), value, "--server-option"));
-        match asked {
-            Some(why) => Ok(Verdict::Unable { why }),
-            None => Ok(judge(self.binary()?, curve)),
+        if let Some(why) = asked {
+            return Ok(Verdict::Unable { why });
         }
+        let plan = self.plan.clone();
+        Ok(judge(self.binary()?, &plan, curve))
     }
 
     fn reins(&self) -> Arc<dyn Reins> {
@@ -273,13 +277,20 @@ impl Target for ScratchTarget {
 }
 
 /// What the binary says of a curve. No server is started for it.
-fn judge(binary: &Binary, curve: &CurvePlan) -> Verdict {
+fn judge(binary: &Binary, plan: &ScratchPlan, curve: &CurvePlan) -> Verdict {
     let cell = &curve.cell;
     if let Some(why) = mysql::unable(cell, binary.flavour) {
         return Verdict::Unable { why };
     }
+    if let Err(why) = binary.initialiser() {
+        return Verdict::Prevented { why };
+    }
     let engine = &cell.engine_entry;
-    match binary.library(engine) {
+    let library = binary.library(engine);
+    if let Some(why) = unknown_option(binary, plan, engine, &library) {
+        return Verdict::Prevented { why };
+    }
+    match library {
         Library::Missing(why) => return Verdict::Prevented { why },
         // Its variables are known only once it is loaded.
         Library::Load(_) => return Verdict::runs(),
@@ -301,10 +312,27 @@ fn judge(binary: &Binary, curve: &CurvePlan) -> Verdict {
             return Verdict::Prevented { why: format!("this {word} has no variable {name}") };
         }
     }
-    if let Err(why) = binary.initialiser() {
-        return Verdict::Prevented { why };
-    }
     Verdict::runs()
+}
+
+/// An option of `--server-option` that the server of a cell would not start with: it is known to no part of the server, or to a
+/// library that only the cells of another engine load.
+fn unknown_option(binary: &Binary, plan: &ScratchPlan, engine: &Engine, library: &Library) -> Option<String> {
+    let loads_more = |(name, _): &(String, String)| name.trim_start_matches("loose_").starts_with("plugin_load");
+    if plan.config.is_some() || plan.options.iter().any(loads_more) {
+        // What else is loaded then, only the server knows.
+        return None;
+    }
+    let is_own = |name: &str| matches!(library, Library::Load(_)) && engine.owns_variable(name);
+    let (name, value) = plan
+        .options
+        .iter()
+        .find(|(name, _)| !name.starts_with("loose_") && !is_own(name) && binary.takes(name) == Some(false))?;
+    Some(format!(
+        "--server-option {name}={value}: a server for {} has no {name}, and would not start with it; leave it out, or write \
+         loose_{name}={value}, which servers without it pass over",
+        engine.name
+    ))
 }
 
 /// Removes the data that servers of a run left behind. Gives what was done, as sentences.
@@ -321,4 +349,35 @@ pub fn clean(plan: &Plan, run_id: &str, directory: &Path) -> Result<Vec<String>,
     }
     let _ = std::fs::remove_dir(own);
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::EngineTable;
+
+    #[test]
+    fn an_option_that_a_server_would_not_start_with_is_named_before_it_starts() {
+        let help = "mysqld\n\n  --innodb-io-capacity=#\n  --plugin-load-add=name\n";
+        let binary = Binary::of_help("/x".into(), Flavour::MariaDb, "10.11.6-MariaDB".into(), Ok(help.into()));
+        let engines = EngineTable::built_in();
+        let unknown = |engine: &str, options: &[(&str, &str)], library: Library| {
+            let options = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+            let plan = ScratchPlan { options, ..ScratchPlan::default() };
+            unknown_option(&binary, &plan, &engines.resolve(engine).1, &library)
+        };
+        let loaded = || Library::Load("ha_rocksdb".into());
+        let why =
+            unknown("innodb", &[("innodb_io_capacity", "9"), ("rocksdb_bulk_load", "1")], Library::NotNeeded).unwrap();
+        assert!(
+            why.contains("--server-option rocksdb_bulk_load=1") && why.contains("loose_rocksdb_bulk_load=1"),
+            "{why}"
+        );
+        assert!(why.contains("InnoDB"), "{why}");
+        assert_eq!(unknown("rocksdb", &[("rocksdb_bulk_load", "1")], loaded()), None, "known once it is loaded");
+        assert!(unknown("rocksdb", &[("inodb_io_capacity", "1")], loaded()).is_some());
+        assert_eq!(unknown("innodb", &[("loose_rocksdb_bulk_load", "1")], Library::NotNeeded), None);
+        let loads = [("plugin_load_add", "ha_rocksdb"), ("rocksdb_bulk_load", "1")];
+        assert_eq!(unknown("innodb", &loads, Library::NotNeeded), None, "somebody else loads it");
+    }
 }

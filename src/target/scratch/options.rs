@@ -133,20 +133,54 @@ pub fn for_start(binary: &Binary, plan: &ScratchPlan, places: &Places<'_>, wante
         words.push("--skip-log-bin".into());
     }
     if binary.flavour == Flavour::MySql {
-        words.extend(["--loose-mysqlx=OFF".to_owned(), "--secure-file-priv=NULL".to_owned()]);
+        words.push("--loose-mysqlx=OFF".to_owned());
+        words.extend(no_file_access(binary.numbers()).map(str::to_owned));
     }
     if wanted.connections >= DEFAULT_CONNECTIONS {
         words.push(format!("--max-connections={}", wanted.connections + 10));
     }
-    words.extend(wanted.plugins.iter().map(|plugin| format!("--plugin-load-add={plugin}")));
-    let set = plan.options.iter().chain(&wanted.variables);
+    let (of_plugins, options) = plugins(binary, plan, wanted);
+    words.extend(of_plugins);
+    let set = options.into_iter().chain(&wanted.variables);
     words.extend(set.map(|(name, value)| format!("--{}={value}", name.replace('_', "-"))));
     words
 }
 
+/// Keeps files out of the server's reach where it can be told so: NULL is a path to servers before these, which do not start
+/// when it is not there.
+fn no_file_access(version: (u32, u32, u32)) -> Option<&'static str> {
+    let knows_null = match (version.0, version.1) {
+        (5, 5) => version.2 >= 53,
+        (5, 6) => version.2 >= 34,
+        (5, 7) => version.2 >= 6,
+        (5, _) => false,
+        (major, _) => major >= 8,
+    };
+    knows_null.then_some("--secure-file-priv=NULL")
+}
+
+/// The words that load libraries, and the options that are left for others. A server without `--plugin-load-add` has one list,
+/// which the last word decides: what the user wants loaded stands in it too.
+fn plugins<'a>(binary: &Binary, plan: &'a ScratchPlan, wanted: &Wanted) -> (Vec<String>, Vec<&'a (String, String)>) {
+    let file = |plugin: &String| if plugin.contains('.') { plugin.clone() } else { format!("{plugin}.so") };
+    let adds = binary.takes("plugin_load_add").unwrap_or_else(|| match binary.flavour {
+        Flavour::MariaDb => binary.numbers() >= (10, 0, 1),
+        Flavour::MySql => binary.numbers() >= (5, 6, 3),
+    });
+    if adds || wanted.plugins.is_empty() {
+        let words = wanted.plugins.iter().map(|plugin| format!("--plugin-load-add={}", file(plugin))).collect();
+        return (words, plan.options.iter().collect());
+    }
+    let is_list = |(name, _): &&(String, String)| name.trim_start_matches("loose_") == "plugin_load";
+    let (lists, others): (Vec<_>, Vec<_>) = plan.options.iter().partition(is_list);
+    let mut list: Vec<String> = lists.last().map(|(_, value)| value.clone()).into_iter().collect();
+    list.extend(wanted.plugins.iter().map(file).filter(|file| !lists.iter().any(|(_, value)| value.contains(file))));
+    (vec![format!("--plugin-load={}", list.join(";"))], others)
+}
+
 /// As root a server wants to be told that it is meant. It stays root: a change of user would lose the request to end with
 /// rowcliff.
-fn as_root() -> Option<String> {
+pub fn as_root() -> Option<String> {
     rustix::process::geteuid().is_root().then(|| "--user=root".into())
 }
 
@@ -166,6 +200,57 @@ mod tests {
             plugins: plugins.iter().map(|plugin| (*plugin).to_owned()).collect(),
             variables: variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             connections: 1,
+        }
+    }
+
+    fn start(version: &str, help: &str, options: &[(&str, &str)], wanted: &Wanted) -> Vec<String> {
+        let flavour = if version.contains("MariaDB") { Flavour::MariaDb } else { Flavour::MySql };
+        let binary = Binary::of_help("/opt/mysqld".into(), flavour, version.into(), Ok(help.into()));
+        let options = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let plan = ScratchPlan { options, ..ScratchPlan::default() };
+        let place = Path::new("/d");
+        for_start(&binary, &plan, &Places { data: place, tmp: place, socket: place, pid: place, log: place }, wanted)
+    }
+
+    /// The beginning of what `--verbose --help` prints, with the options that matter.
+    const HELP_5_1: &str =
+        "mysqld  Ver 5.1.38\n\n  --plugin-load=name  Optional colon-separated list of plugins to load\n";
+    const HELP_NEW: &str = "mysqld\n\n  --plugin-load=name\n  --plugin-load-add=name\n";
+
+    #[test]
+    fn libraries_are_loaded_by_the_option_that_the_server_has() {
+        let plugins = |version: &str, help: &str, options: &[(&str, &str)]| {
+            let words = start(version, help, options, &wanted(&["libpbxt"], &[]));
+            words.into_iter().filter(|word| word.contains("plugin")).collect::<Vec<_>>()
+        };
+        assert_eq!(plugins("5.1.38", HELP_5_1, &[]), ["--plugin-load=libpbxt.so"]);
+        assert_eq!(plugins("5.1.38", "", &[]), ["--plugin-load=libpbxt.so"], "by its version, where it does not tell");
+        assert_eq!(
+            plugins("5.1.38", HELP_5_1, &[("plugin_load", "innodb=ha_innodb_plugin.so")]),
+            ["--plugin-load=innodb=ha_innodb_plugin.so;libpbxt.so"]
+        );
+        assert_eq!(plugins("5.1.38", HELP_5_1, &[("plugin_load", "libpbxt.so")]), ["--plugin-load=libpbxt.so"]);
+        for (version, help) in [("9.7.0", HELP_NEW), ("5.6.3", ""), ("10.11.6-MariaDB", "")] {
+            assert_eq!(plugins(version, help, &[]), ["--plugin-load-add=libpbxt.so"], "{version}");
+        }
+        assert_eq!(
+            plugins("9.7.0", HELP_NEW, &[("plugin_load", "a.so")]),
+            ["--plugin-load-add=libpbxt.so", "--plugin-load=a.so"]
+        );
+        assert_eq!(plugins("5.5.68-MariaDB", "", &[]), ["--plugin-load=libpbxt.so"]);
+        let built_in = start("5.1.38", HELP_5_1, &[("plugin_load", "a.so")], &wanted(&[], &[]));
+        assert!(built_in.contains(&"--plugin-load=a.so".to_owned()), "{built_in:?}");
+    }
+
+    #[test]
+    fn files_are_out_of_reach_where_the_server_can_be_told() {
+        let is_told =
+            |version: &str| start(version, "", &[], &wanted(&[], &[])).contains(&"--secure-file-priv=NULL".to_owned());
+        for version in ["5.5.53-log", "5.6.34", "5.7.6", "5.7.44", "8.0.36", "9.7.0"] {
+            assert!(is_told(version), "{version}");
+        }
+        for version in ["5.1.38", "5.5.20", "5.5.52", "5.6.33", "5.7.5-m15", "10.11.6-MariaDB"] {
+            assert!(!is_told(version), "{version}");
         }
     }
 

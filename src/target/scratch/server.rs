@@ -342,12 +342,46 @@ pub fn quote(log: &Path) -> String {
             }
         }
     }
+    if errors.is_empty() {
+        errors = lines.iter().copied().filter(|line| tells(line)).collect();
+    }
     let chosen = if errors.is_empty() { lines } else { errors };
     if chosen.is_empty() {
         return "its error log is empty".into();
     }
     let quoted = &chosen[chosen.len().saturating_sub(QUOTED_LINES)..];
     format!("its error log ends with: {}", quoted.join(" | "))
+}
+
+/// Whether a line of a script that makes a data directory says what went wrong: most of what it prints at its end is advice that
+/// it always prints.
+fn tells(line: &str) -> bool {
+    let words = [
+        "trap",
+        "fault",
+        "core dumped",
+        "fatal",
+        "error",
+        "cannot",
+        "can't",
+        "no such file",
+        "denied",
+        "killed",
+        "aborted",
+        "unknown",
+    ];
+    let line = line.to_lowercase();
+    let is_advice = [
+        "examine the logs",
+        "please check",
+        "please consult",
+        "you can try",
+        "error log",
+        "e-mail",
+        "mailing list",
+        "if this",
+    ];
+    words.iter().any(|word| line.contains(word)) && !is_advice.iter().any(|word| line.contains(word))
 }
 
 /// Whether the server offers an engine.
@@ -369,6 +403,16 @@ mod tests {
         assert_eq!(quote(&log), "its error log is empty");
         std::fs::write(&log, "one\ntwo\n").unwrap();
         assert_eq!(quote(&log), "its error log ends with: one | two");
+        // As mysql_install_db of 5.5 ends.
+        let script = "Installing MySQL system tables...\n./bin/mysql_install_db: line 431: 4711 Trace/breakpoint trap (core dumped) nohup mysqld\n\n\
+            Installation of system tables failed!  Examine the logs in\n/d for more information.\n\nYou can try to start the mysqld daemon \
+            with:\n\n    shell> mysqld --skip-grant &\n\nand use the command line tool mysql\n\nThe latest information about mysql_install_db \
+            is available at the\nMySQL manual section on problems, or on our mailing list.\n";
+        std::fs::write(&log, script).unwrap();
+        assert_eq!(
+            quote(&log),
+            "its error log ends with: ./bin/mysql_install_db: line 431: 4711 Trace/breakpoint trap (core dumped) nohup mysqld"
+        );
         std::fs::write(
             &log,
             "2026-01-01 0 [Note] starts\n2026-01-01 0 [ERROR] unknown variable 'a=1'\n0 [ERROR] Aborting\n[Note] bye\n",

@@ -463,6 +463,7 @@ impl FakeRun {
             probe: None,
             scale: None,
             scale_cache: false,
+            scale_uuid_rate: false,
             care: rowcliff::plan::Care::default(),
             shard: None,
         };

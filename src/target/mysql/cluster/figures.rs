@@ -1,5 +1,6 @@
 //! What the servers of a cluster count, together.
 
+use super::session::Counted;
 use crate::record::detail::OF_ENDPOINT;
 use crate::target::reading::{Figure, Reading};
 
@@ -32,9 +33,34 @@ pub fn together(readings: &[(&str, Reading)], is_same: bool) -> Reading {
     all
 }
 
+/// What an endpoint tells, with what rowcliff counted of it: that is known of an engine too whose servers count nothing.
+pub fn with_own_counts(mut reading: Reading, counted: &Counted) -> Reading {
+    for (name, count) in [("rows", counted.rows), ("errors", counted.errors)] {
+        reading.insert(format!("rowcliff_{name}"), Figure::Total(count as f64));
+    }
+    reading
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endpoints_of_an_engine_without_counters_have_those_of_rowcliff() {
+        let counted = |rows| Counted { rows, errors: 1, ..Counted::default() };
+        let readings = [
+            ("a:1", with_own_counts(Reading::new(), &counted(30))),
+            ("b:1", with_own_counts(Reading::new(), &counted(12))),
+        ];
+        let all = together(&readings, true);
+        assert_eq!(all["a:1/rowcliff_rows"], Figure::Total(30.0));
+        assert_eq!((all["rowcliff_rows"], all["rowcliff_errors"]), (Figure::Total(42.0), Figure::Total(2.0)));
+        // What only one of them tells has no sum, whatever is known of the others.
+        let told = Reading::from([("reads".into(), Figure::Total(5.0))]);
+        let readings =
+            [("a:1", with_own_counts(told, &counted(1))), ("b:1", with_own_counts(Reading::new(), &counted(1)))];
+        assert!(!together(&readings, true).contains_key("reads"));
+    }
 
     #[test]
     fn counters_stand_by_endpoint_and_as_a_sum() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::figures::together;
+use super::figures::{together, with_own_counts};
 use super::member::{Member, apart, differences, number};
 use super::session::{MemberSession, named};
 use super::{Endpoint, LOOK, answers, not_ready};
@@ -21,7 +21,7 @@ use crate::target::mysql::control::{SharedControl, lock};
 use crate::target::mysql::session::MysqlSession;
 use crate::target::mysql::table::MysqlTable;
 use crate::target::mysql::{bears_mark, drop_marked, globals, is_on, limits, orphans, status};
-use crate::target::reading::{Figure, Reading, ServerProcess, TableSize};
+use crate::target::reading::{Reading, ServerProcess, TableSize};
 use crate::target::{
     Canceller, Failure, FailureKind, Purpose, RowSet, ServerSessions, Session, Table, TableFacts, TableOrder,
 };
@@ -218,9 +218,8 @@ impl ClusterTable {
     fn session_at(&mut self, index: usize) -> Result<MemberSession, Failure> {
         let member = &self.members[index];
         let Some(control) = member.control() else { return Err(no_endpoint()) };
-        let packet_bytes = self.inner.facts.limits.statement_bytes;
         let access = member.access.clone().loading_by(self.inner.method);
-        let session = MysqlSession::open(access, &self.inner.named, packet_bytes, Arc::clone(control))
+        let session = MysqlSession::open(access, &self.inner.named, &self.inner.facts, Arc::clone(control))
             .map_err(|failure| named(failure, &member.name))?;
         let number = number(index, session.id().unwrap_or_default());
         let session = MemberSession::new(session, number, &member.name, &member.tally);
@@ -398,16 +397,11 @@ impl Table for ClusterTable {
         let mut read_now = Vec::new();
         for (index, member, control) in self.active() {
             let logged = logs(&self.inner, member);
-            let mut reading = status::read(&mut lock(control), &self.engine_counters, choice, logged);
-            if reading.is_empty() {
-                continue;
+            let read = status::read(&mut lock(control), &self.engine_counters, choice, logged);
+            if !read.is_empty() {
+                read_now.push(index);
             }
-            let counted = member.tally.counted();
-            for (name, count) in [("rows", counted.rows), ("errors", counted.errors)] {
-                reading.insert(format!("rowcliff_{name}"), Figure::Total(count as f64));
-            }
-            readings.push((member.name.as_str(), reading));
-            read_now.push(index);
+            readings.push((member.name.as_str(), with_own_counts(read, &member.tally.counted())));
         }
         let is_same = self.read_last.is_empty() || self.read_last == read_now;
         let reading = together(&readings, is_same);
