@@ -250,7 +250,7 @@ fn kvs_reads_on_mariadb_with_and_without_the_query_cache() {
 fn kvs_reads_on_mysql_which_has_no_query_cache() {
     let Some(home) = kvs(Family::MySql) else { return };
     let (loaded, skipped) = loaded_and_skipped(home.path());
-    assert!(loaded.iter().all(|curve| curve.settings == "query_cache_size=as-is"), "{loaded:?}");
+    assert!(loaded.iter().all(|curve| curve.settings.ends_with("query_cache_size=as-is")), "{loaded:?}");
     assert_eq!((loaded.len(), skipped.len()), (2, 4));
     let cached = skipped.iter().filter(|curve| curve.engine != "ndb");
     assert!(cached.clone().all(|curve| why(curve).contains("query_cache_size")), "{skipped:?}");
