@@ -752,24 +752,23 @@ fn clean_leaves_a_table_without_the_mark_alone() {
         let output = run_small(home.path(), &target(&socket), &["--keep"]);
         assert!(output.status.success(), "{}", text(&output));
         let own = record(&home.path().join("out")).curves[0].table.clone().unwrap();
-        let foreign = format!("foreign_{}", std::process::id());
-        let mut conn = connect(&socket);
-        conn.query_drop(format!("CREATE TABLE {foreign} (a INT) COMMENT='mine'")).unwrap();
-        conn.query_drop(format!("INSERT INTO {foreign} VALUES (1),(2),(3)")).unwrap();
         let path = home.path().join("out/run.json");
         let text_of = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text_of.replace(&format!("\"{own}\""), &format!("\"{foreign}\""))).unwrap();
-        let output = run(home.path(), &["clean", "out"]);
-        assert!(stdout(&output).contains("left alone"), "{}", text(&output));
-        let rows: Option<u64> = conn.query_first(format!("SELECT COUNT(*) FROM {foreign}")).unwrap();
-        assert_eq!(rows, Some(3));
-        std::fs::write(&path, text_of).unwrap();
+        let mut conn = connect(&socket);
         // A table of ours whose mark somebody took away is not ours any more.
         conn.query_drop(format!("ALTER TABLE {own} COMMENT='now theirs'")).unwrap();
         let output = run(home.path(), &["clean", "out"]);
         assert!(stdout(&output).contains("left alone"), "{}", text(&output));
         let left: Vec<String> = conn.query(format!("SHOW TABLES LIKE '{own}'")).unwrap();
         assert_eq!(left.len(), 1);
+        let foreign = format!("foreign_{}", std::process::id());
+        conn.query_drop(format!("CREATE TABLE {foreign} (a INT) COMMENT='mine'")).unwrap();
+        conn.query_drop(format!("INSERT INTO {foreign} VALUES (1),(2),(3)")).unwrap();
+        std::fs::write(&path, text_of.replace(&format!("\"{own}\""), &format!("\"{foreign}\""))).unwrap();
+        let output = run(home.path(), &["clean", "out"]);
+        assert!(stdout(&output).contains("left alone"), "{}", text(&output));
+        let rows: Option<u64> = conn.query_first(format!("SELECT COUNT(*) FROM {foreign}")).unwrap();
+        assert_eq!(rows, Some(3));
         conn.query_drop(format!("DROP TABLE {own}, {foreign}")).unwrap();
     }
 }
