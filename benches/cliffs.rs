@@ -8,7 +8,7 @@
 //! high, 80% with medium). Then single readings: a cell of a family that falls is "found/near": the share with a cliff, and with an onset where it is (within 2 batches of a
 //! step, within 15% of the table size of a bend). A cell of one that does not is the share of false cliffs, with the most
 //! frequent shape. At 5% and 40 or more batches `tests/it/reading.rs` keeps bounds.
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 #[path = "../tests/it/support/families.rs"]
 mod families;

@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench sqlite_fall`
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::ops::Range;
 use std::os::raw::c_int;

@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench sqlite_peers [-- PAIRS BATCHES]`   defaults: 5 pairs, 10 batches of 50,000 rows
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;

@@ -14,7 +14,6 @@ use crate::schema::Variant;
 
 const BUILT_IN: &str = include_str!("../schemas/engines.toml");
 
-/// One engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
@@ -80,17 +79,14 @@ pub struct Engine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheVariable {
-    /// Its name.
     pub variable: String,
     /// Whether setting it works while the server runs.
     pub dynamic: bool,
     /// The first version in which that works, where it did not always.
     #[serde(default)]
     pub dynamic_since: Option<Since>,
-    /// How it counts.
     #[serde(default)]
     pub unit: CacheUnit,
-    /// What it holds.
     #[serde(default, skip_serializing_if = "CacheHolds::is_all")]
     pub holds: CacheHolds,
 }
@@ -99,7 +95,6 @@ pub struct CacheVariable {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheHolds {
-    /// All of it.
     #[default]
     All,
     /// Its indexes: data goes through the page cache of the OS.
@@ -116,9 +111,7 @@ impl CacheHolds {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Since {
-    /// Of MariaDB.
     pub mariadb: String,
-    /// Of MySQL.
     pub mysql: String,
 }
 
@@ -126,7 +119,6 @@ pub struct Since {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HidingSwitch {
-    /// Its variable.
     pub variable: String,
     /// What becomes of the rows.
     pub why: String,
@@ -229,7 +221,6 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlushKnob {
-    /// Its variable.
     pub variable: String,
     /// Its values for flush 0, 1 and 2.
     pub values: [String; 3],
@@ -245,7 +236,6 @@ pub struct Capabilities {
     pub transactions: bool,
     /// Rows can be deleted by key.
     pub delete: bool,
-    /// Takes UUID keys.
     pub uuid_keys: bool,
     /// Rows can be counted and read again.
     pub keeps_rows: bool,

@@ -9,7 +9,6 @@ pub mod exit {
     pub const OK: u8 = 0;
     /// Something failed: a curve, a verification, a restore, or nothing could run.
     pub const FAILED: u8 = 1;
-    /// Wrong usage.
     pub const USAGE: u8 = 2;
     /// A stop rule ended a curve, or a table was full.
     pub const STOPPED: u8 = 3;
@@ -33,7 +32,6 @@ pub enum Error {
         flag: String,
         /// What is wrong with it.
         cause: String,
-        /// What to do.
         next: String,
     },
     /// A target cannot be reached or cannot be used at all.
@@ -43,17 +41,13 @@ pub enum Error {
         target: String,
         /// What was said, with the server's own code and text.
         cause: String,
-        /// What to do.
         next: String,
     },
     /// A file or directory cannot be used.
     #[error("{path}: {cause}\n  {next}", path = path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// What was said.
         cause: String,
-        /// What to do.
         next: String,
     },
     /// A run that is to be shown cannot be read.
@@ -70,9 +64,7 @@ pub enum Error {
     /// Results could not be saved.
     #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there, then `rowcliff resume` goes on", path = path.display())]
     Results {
-        /// The file.
         path: PathBuf,
-        /// What was said.
         cause: String,
     },
 }

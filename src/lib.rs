@@ -4,7 +4,7 @@
 //! # Code map
 //!
 //! Data flows one way: `plan -> target -> load -> run -> record -> analyse -> reading -> render`. Which folder may import which is a list in
-//! `tests/it/house.rs`, and its test.
+//! `tests/it/house.rs`, and its test; `docs/architecture.md` says how a batch travels and what to touch to add something.
 //!
 //! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
 //! - [`hand_over`]: the words of the command line, with passwords taken out of the list of processes before anything else.

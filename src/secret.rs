@@ -14,7 +14,6 @@ const PASSWORD_OPTIONS: [&str; 4] = ["--password", "--passwd", "--pass", "--pwd"
 pub struct Secret(Option<String>);
 
 impl Secret {
-    /// Wraps a password.
     pub fn new(password: Option<String>) -> Self {
         Self(password)
     }

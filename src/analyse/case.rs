@@ -139,7 +139,6 @@ impl<'a> Case<'a> {
         found.onset >= EARLY_SHARE || ratio >= EARLY_RATIO
     }
 
-    /// Flat or gradual.
     fn gradual(&self) -> Decided {
         let fit = &self.simple;
         let scatter = robust_deviation(&fit.residuals).unwrap_or(0.0);

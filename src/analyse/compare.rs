@@ -40,7 +40,6 @@ pub struct Speed {
     pub new_rows_per_second: f64,
     /// The smallest common table size.
     pub from_rows: u64,
-    /// The largest.
     pub to_rows: u64,
     /// Table sizes that were compared.
     pub sizes: usize,
@@ -67,9 +66,7 @@ impl Speed {
 pub struct TooShort {
     /// Table sizes in common.
     pub sizes: usize,
-    /// The smallest.
     pub from_rows: u64,
-    /// The largest.
     pub to_rows: u64,
     /// Rows per second of BASE there, from the median cost.
     pub base_rows_per_second: f64,
@@ -80,7 +77,6 @@ pub struct TooShort {
 /// Figures of one side, over the common table sizes. What is not known is `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideFigures {
-    /// Repeats.
     pub repeats: usize,
     /// Rows per second over the last common sizes.
     pub end_rows_per_second: Option<f64>,
@@ -190,7 +186,6 @@ pub fn figures(curves: &[&Curve], (from_rows, to_rows): (u64, u64), onset: Onset
 /// A cell as a partner of another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// Its labels.
     pub labels: &'a Labels,
     /// Whether none of its curves may be compared. It is matched all the same, so that another cell does not take its place.
     pub is_faulty: bool,

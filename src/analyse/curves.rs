@@ -10,9 +10,7 @@ use crate::record::{CurveRecord, Sample};
 /// What a curve is called by: every label column except the repeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Labels {
-    /// The target's label.
     pub target: String,
-    /// Storage engine.
     pub engine: String,
     /// Primary key, as in `uuid4:char32`.
     pub key: String,
@@ -22,9 +20,7 @@ pub struct Labels {
     pub flush_in_force: String,
     /// Varied settings, `name=value` words.
     pub settings: String,
-    /// Load method.
     pub method: String,
-    /// Loading connections.
     pub connections: u32,
     /// Rows of one statement.
     pub statement_rows: u64,
@@ -82,7 +78,6 @@ pub struct Curve {
     pub name: String,
     /// The run it belongs to.
     pub run: String,
-    /// Its labels.
     pub labels: Labels,
     /// Repeat of the cell, from 1.
     pub repeat: u32,
@@ -91,7 +86,6 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The curve's baseline.
     pub fn baseline(&self) -> Option<Baseline> {
         baseline(&self.samples)
     }
@@ -176,7 +170,6 @@ fn group_run(run: &RunSamples, out: &mut Grouped) {
 /// The repeats of one combination in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell<'a> {
-    /// The run.
     pub run: &'a str,
     /// The labels that all its curves share.
     pub labels: &'a Labels,
@@ -202,7 +195,6 @@ pub fn cells(curves: &[Curve]) -> Vec<Cell<'_>> {
 /// A batch of a cell: the median of its repeats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianPoint {
-    /// The batch.
     pub batch: u64,
     /// Rows in the table after it.
     pub table_rows: u64,

@@ -15,7 +15,6 @@ pub type Counted = BTreeMap<String, BTreeMap<u64, f64>>;
 pub struct Cache {
     /// The variable that sizes it.
     pub variable: String,
-    /// Its size.
     pub bytes: u64,
     /// Whether it holds nothing but indexes.
     pub only_indexes: bool,
@@ -42,7 +41,6 @@ const READS: &[&str] = &[
     "rocksdb_block_cache_data_miss",
     "pbxt_index_cache_misses",
 ];
-/// Counters of syncs.
 const SYNCS: &[&str] = &[
     // It counts the log's, too.
     "innodb_data_fsyncs",

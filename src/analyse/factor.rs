@@ -40,7 +40,6 @@ pub struct Factor {
     pub value: Option<f64>,
     /// Its 90% interval, from six usable batches on.
     pub interval: Option<(f64, f64)>,
-    /// Usable batches.
     pub batches: usize,
 }
 

@@ -73,7 +73,6 @@ impl Form {
 /// A form with its figures, as fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// The form.
     pub form: Form,
     /// Logarithm of the cost where the form is 1.
     pub log_level: f64,
@@ -104,7 +103,6 @@ pub fn gradual(points: &Points) -> Vec<Fit> {
         .collect()
 }
 
-/// The constant.
 pub fn constant(points: &Points) -> Fit {
     finish(points, Form::Constant, 1.0)
 }
@@ -112,7 +110,6 @@ pub fn constant(points: &Points) -> Fit {
 /// A form with an onset, fitted, and the onsets that fit nearly as well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnsetFit {
-    /// The best fit.
     pub fit: Fit,
     /// Its onset, as a share of the largest table size.
     pub onset: f64,

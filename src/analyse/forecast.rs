@@ -39,7 +39,6 @@ impl Growth {
     /// From simple to rich.
     const ALL: [Self; 4] = [Self::Constant, Self::Linear, Self::OutgrownCache, Self::Saturating];
 
-    /// In words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Constant => "constant",
@@ -72,7 +71,6 @@ impl Growth {
 /// A fitted growth: seconds per million rows against rows in the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
-    /// Its kind.
     pub growth: Growth,
     /// Cost of a row in memory.
     pub memory_cost: f64,
@@ -94,7 +92,6 @@ impl Fit {
 pub struct Forecast {
     /// Lower end of the 80% range.
     pub low_seconds: f64,
-    /// The middle.
     pub seconds: f64,
     /// Upper end.
     pub high_seconds: f64,
@@ -103,7 +100,6 @@ pub struct Forecast {
 /// Why there is no forecast.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum NoForecast {
-    /// Too few batches.
     #[error("{batches} batches can be fitted, and {LEAST_BATCHES} are the least")]
     TooFew {
         /// Batches that can be fitted.
@@ -112,7 +108,6 @@ pub enum NoForecast {
     /// Its own past could not be forecast.
     #[error("its own last quarter, forecast from the first three, was wrong by {:.0}% in the median, and 15% is the most", error * 100.0)]
     TooWrong {
-        /// The median error.
         error: f64,
     },
 }
@@ -120,7 +115,6 @@ pub enum NoForecast {
 /// A model of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// What fits best.
     pub best: Fit,
     /// Everything that might be right, the best first.
     plausible: Vec<Fit>,

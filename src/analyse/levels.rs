@@ -29,7 +29,6 @@ pub struct Levels {
 /// A stretch at another level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Episode {
-    /// Its first place.
     pub from: usize,
     /// The place after its last one.
     pub to: usize,

@@ -6,23 +6,18 @@ use crate::record::ProbeLine;
 /// Iterations of one probe over one number of connections at one table size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeRate {
-    /// The probe's word.
     pub probe: String,
     /// Rows in the table.
     pub table_rows: u64,
-    /// Connections.
     pub connections: u32,
     /// Operations of an iteration; `None` where time ended them.
     pub ops: Option<u64>,
-    /// Iterations.
     pub iterations: usize,
     /// Mean seconds of an iteration.
     pub seconds_avg: f64,
     /// Operations of all iterations by their seconds.
     pub ops_per_sec: f64,
-    /// The slowest iteration.
     pub least_per_sec: f64,
-    /// The fastest.
     pub most_per_sec: f64,
 }
 
@@ -62,9 +57,7 @@ pub fn probe_rates<'a>(lines: impl IntoIterator<Item = &'a ProbeLine>) -> Vec<Pr
 /// The same thing measured on two sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbePair {
-    /// BASE.
     pub base: ProbeRate,
-    /// NEW.
     pub new: ProbeRate,
 }
 

@@ -7,7 +7,6 @@ use crate::record::probe::TIMED;
 /// What was run: iterations that agree in it can be put together, and be followed from table size to table size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeLoad {
-    /// The probe's word.
     pub probe: String,
     /// Connections that shared the operations.
     pub connections: u32,
@@ -30,17 +29,13 @@ pub struct ProbeSummary {
     pub curve: String,
     /// Rows in the table.
     pub table_rows: u64,
-    /// What was run.
     pub load: ProbeLoad,
-    /// How often.
     pub iterations: u32,
     /// Operations of all iterations.
     pub ops: u64,
     /// Seconds of all iterations.
     pub seconds: f64,
-    /// The shortest iteration.
     pub min_seconds: f64,
-    /// The longest iteration.
     pub max_seconds: f64,
     /// Operations per second of the slowest and of the fastest iteration; `None` where an iteration took no time.
     pub rates: Option<(f64, f64)>,

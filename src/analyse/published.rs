@@ -10,9 +10,7 @@ use crate::units;
 pub struct Measured<'a> {
     /// What it is called.
     pub name: &'a str,
-    /// The curve.
     pub curve: &'a Curve,
-    /// Its probes.
     pub probes: &'a [ProbeRate],
 }
 
@@ -21,7 +19,6 @@ pub struct Measured<'a> {
 pub struct Beside {
     /// The published line, by its place in the file.
     pub published: usize,
-    /// The curve.
     pub curve: String,
     /// Rows in the table.
     pub table_rows: u64,

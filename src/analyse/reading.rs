@@ -8,7 +8,6 @@ use super::two_levels::TwoLevels;
 /// A point of a curve that takes part in the reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
-    /// The batch.
     pub batch: u64,
     /// Rows in the table after it.
     pub table_rows: u64,
@@ -21,14 +20,12 @@ pub struct Place {
 pub enum Confidence {
     /// It may be chance, or over soon: more batches would tell.
     Low,
-    /// Likely.
     Medium,
     /// Nothing else describes the curve nearly as well.
     High,
 }
 
 impl Confidence {
-    /// The word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -54,11 +51,8 @@ pub struct Slump {
     pub from_rows: u64,
     /// Rows in the table after its last one.
     pub to_rows: u64,
-    /// Its first batch.
     pub first_batch: u64,
-    /// Its last batch.
     pub last_batch: u64,
-    /// Its batches.
     pub batches: usize,
     /// Its cost divided by that of the batches beside it.
     pub factor: f64,
@@ -114,7 +108,6 @@ impl Cliff {
 /// A single batch that costs far more than those around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spike {
-    /// The batch.
     pub batch: u64,
     /// Rows in the table after it.
     pub table_rows: u64,
@@ -125,7 +118,6 @@ pub struct Spike {
 /// What is read from one curve.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// Its shape.
     pub shape: Shape,
     /// Batches that took part.
     pub batches: usize,
@@ -159,7 +151,6 @@ pub struct Reading {
     pub last_is_back: bool,
     /// Its cliffs, in the order of the table size.
     pub cliffs: Vec<Cliff>,
-    /// Its spikes.
     pub spikes: Vec<Spike>,
     /// What else there is to say, a sentence each.
     pub remarks: Vec<String>,

@@ -54,7 +54,6 @@ pub struct Rhythm {
 }
 
 impl Rhythm {
-    /// The slow batches.
     pub fn slow_batches(&self) -> impl Iterator<Item = u64> {
         self.heights.iter().map(|&(batch, _)| batch)
     }

@@ -26,7 +26,6 @@ const PLACES: [&str; 14] = [
 /// A setting that is not the same on both sides. A side that does not tell is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its name.
     pub name: String,
     /// Its value in BASE.
     pub base: String,

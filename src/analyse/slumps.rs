@@ -23,7 +23,6 @@ const PART: usize = 3;
 /// A stretch at another level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
-    /// Its first place.
     pub from: usize,
     /// The place after its last one.
     pub to: usize,

@@ -20,7 +20,6 @@ const ORDERED: f64 = 0.95;
 pub struct TwoLevels {
     /// Batches on the upper level.
     pub slow: usize,
-    /// All batches.
     pub batches: usize,
     /// The upper level as a multiple of the lower one.
     pub factor: f64,

@@ -21,7 +21,6 @@ use super::shape::Shape;
 pub const COPIES: usize = 200;
 /// The share of the copies from which on the confidence is high ...
 pub const HIGH: f64 = 0.95;
-/// ... and medium.
 pub const MEDIUM: f64 = 0.8;
 /// Neighbours on each side of the running median.
 const BESIDE: usize = 3;
@@ -38,7 +37,6 @@ const LONG: usize = 400;
 /// Fewer batches than this allow medium at most: over noise that goes on from batch to batch they look like a shape now and then, and
 /// their copies like them.
 const FEW: usize = 24;
-/// The seed.
 const SEED: u64 = 0x636c_6966;
 
 /// What a verdict depends on.

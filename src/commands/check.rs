@@ -97,7 +97,6 @@ struct Look<'a> {
     like: Option<&'a Like<'a>>,
 }
 
-/// What was found.
 struct Looked {
     stdout: String,
     runnable: usize,

@@ -23,11 +23,9 @@ use crate::error::exit;
 /// What a command has to say at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Results.
     pub stdout: String,
     /// Everything else, a line each.
     pub stderr: Vec<String>,
-    /// Exit code.
     pub exit: u8,
 }
 

@@ -31,13 +31,10 @@ pub fn run(args: &PlotArgs) -> Result<Output, Error> {
 /// Which pictures are wanted, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pictures {
-    /// The directory.
     pub directory: PathBuf,
     /// The name of the only picture, without its ending; every picture's own name otherwise.
     pub stem: Option<PathBuf>,
-    /// File formats.
     pub formats: Vec<Format>,
-    /// The pictures.
     pub kinds: Vec<PictureKind>,
     /// Pictures for which there are no figures are left out without a word.
     pub as_far_as_known: bool,
@@ -186,10 +183,8 @@ fn finds(pattern: &str, name: &str) -> bool {
     })
 }
 
-/// What was drawn.
 #[derive(Debug, Default)]
 pub struct Drawn {
-    /// The files.
     pub paths: Vec<PathBuf>,
     /// What could not be drawn, a sentence each.
     pub left_out: Vec<String>,

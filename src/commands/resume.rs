@@ -49,7 +49,6 @@ pub fn run(args: &ResumeArgs, command_line: &[String]) -> Result<Output, Error> 
 
 /// What a run goes on with beside its own files.
 pub struct Words<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// The password of each target.
     pub secrets: &'a [Secret],

@@ -76,7 +76,6 @@ pub(super) struct Job<'a> {
     pub directory: RunDirectory,
     /// What an earlier process left of it.
     pub past: Option<Past>,
-    /// Who is told.
     pub reporter: &'a mut dyn Reporter,
     /// As typed, secrets masked.
     pub command_line: &'a [String],

@@ -27,7 +27,6 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// Reads a name.
     pub fn of(name: &str) -> Self {
         let lower = name.trim().trim_start_matches('#').to_lowercase();
         let words: Vec<&str> =

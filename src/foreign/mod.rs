@@ -39,9 +39,7 @@ pub enum Unit {
     Milliseconds,
     /// Seconds.
     Seconds,
-    /// Minutes.
     Minutes,
-    /// Hours.
     Hours,
     /// Rows per second.
     RowsPerSecond,
@@ -110,7 +108,6 @@ impl ForeignOptions {
     }
 }
 
-/// A file, read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Foreign {
     /// Its samples; the curve is called by its column.
@@ -127,15 +124,12 @@ pub struct Foreign {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {cause}\n  {next}", place = self.place())]
 pub struct Refused {
-    /// The file.
     pub file: PathBuf,
     /// The line, from 1, where one line is to blame.
     pub line: Option<u64>,
     /// The column, where one column is to blame.
     pub column: Option<String>,
-    /// What is wrong.
     pub cause: String,
-    /// What to do.
     pub next: String,
 }
 

@@ -5,18 +5,15 @@ use std::path::Path;
 use super::table::Table;
 use super::{Decimal, Refused};
 
-/// One cell, read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// A number, finite or not.
     Number(f64),
-    /// Nothing.
     Empty,
     /// Something else.
     Text(String),
 }
 
-/// A column, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// One cell for each line of the table.

@@ -23,7 +23,6 @@ pub enum Axis {
     Rows {
         /// Name of the column.
         name: String,
-        /// Before the batch.
         before: bool,
     },
     /// Numbers of batches, by its name.
@@ -44,13 +43,11 @@ pub enum Axis {
 /// What is to be read, and how.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// The file.
     pub file: &'a Path,
     /// What the curve is to be called.
     pub curve: String,
     /// The column of figures.
     pub column: &'a str,
-    /// The horizontal column.
     pub axis: Axis,
     /// What the figures are.
     pub unit: Unit,
@@ -237,7 +234,6 @@ fn cumulative(request: &Request<'_>, points: &[Point], out: &mut Figures) -> Res
 /// How far the places of the lines lie apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Steps {
-    /// The median.
     usual: f64,
     /// Whether most are the same.
     regular: bool,

@@ -28,7 +28,6 @@ pub const DEFAULT_UUID_RATE: u64 = 60_000;
 /// How a primary key comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// The server counts.
     Autoinc,
     /// UUID of version 1: time with its low bits first.
     Uuid1,
@@ -71,7 +70,6 @@ type Build = fn(u64, u64) -> Result<Arc<dyn UuidSource>, KeyError>;
 /// One line of the registry of families.
 #[derive(Debug, Clone, Copy)]
 pub struct FamilyEntry {
-    /// The family.
     pub family: Family,
     /// The name a user types.
     pub name: &'static str,
@@ -122,7 +120,6 @@ impl Storage {
 /// One line of the registry of storages.
 #[derive(Debug, Clone, Copy)]
 pub struct StorageEntry {
-    /// The storage.
     pub storage: Storage,
     /// What it is, for listings.
     pub summary: &'static str,
@@ -191,7 +188,6 @@ impl Key {
         self == Self::OWN
     }
 
-    /// The family.
     pub fn family(self) -> Family {
         self.family
     }
@@ -276,21 +272,16 @@ pub enum KeyError {
         family_names()
     )]
     UnknownFamily {
-        /// What was typed.
         word: String,
     },
-    /// No such storage.
     #[error("{word:?} is not a storage of a UUID; known storages are {}", storage_names())]
     UnknownStorage {
-        /// What was typed.
         word: String,
     },
     /// A storage for a key that is not a UUID.
     #[error("{} takes no storage ({word:?}); only UUID keys have one", family.name())]
     StorageWithoutUuid {
-        /// The family.
         family: Family,
-        /// What was typed.
         word: String,
     },
     /// No rows per second.
@@ -302,7 +293,6 @@ pub enum KeyError {
         family.name()
     )]
     RateTooHigh {
-        /// The family.
         family: Family,
         /// Rows per second asked for.
         rate: u64,

@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 /// What the control group allows. What is not limited is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// Memory.
     pub memory_bytes: Option<u64>,
     /// CPU time, in cores.
     pub cpu_cores: Option<f64>,

@@ -26,9 +26,7 @@ pub struct HostFigures {
 /// The device below a directory, as the kernel numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device {
-    /// Major number.
     pub major: u32,
-    /// Minor number.
     pub minor: u32,
 }
 
@@ -43,7 +41,6 @@ pub fn device_of(directory: &Path) -> Option<Device> {
 #[cfg(target_os = "linux")]
 const SECTOR_BYTES: u64 = 512;
 
-/// The figures now.
 #[cfg(target_os = "linux")]
 pub fn figures(device: Option<Device>) -> HostFigures {
     use procfs::{Current, CurrentSI, KernelStats, Meminfo};
@@ -69,7 +66,6 @@ pub fn figures(device: Option<Device>) -> HostFigures {
     }
 }
 
-/// Only Linux tells.
 #[cfg(not(target_os = "linux"))]
 pub fn figures(_: Option<Device>) -> HostFigures {
     HostFigures::default()

@@ -16,14 +16,10 @@ const PROBE_LIMIT: Duration = Duration::from_secs(1);
 /// What each write of the probe writes: a page of a database.
 const PAGE_BYTES: usize = 4096;
 
-/// A mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Its device.
     pub device: String,
-    /// Its file system.
     pub file_system: String,
-    /// Its options.
     pub options: String,
 }
 

@@ -11,7 +11,6 @@ use super::place::ServerPlace;
 pub struct Endpoint {
     /// Host name or address.
     pub host: String,
-    /// TCP port.
     pub port: u16,
     /// Unix socket; host and port are then not used.
     pub socket: Option<PathBuf>,

@@ -15,7 +15,6 @@ pub enum Flush {
     None,
     /// 0, 1 or 2, as `innodb_flush_log_at_trx_commit` has them.
     Level(u8),
-    /// Variables by name.
     Named(Vec<(String, String)>),
 }
 

@@ -23,7 +23,6 @@ use crate::units::grouped;
 /// A plan with what goes beside it and is stored nowhere.
 #[derive(Debug)]
 pub struct Resolved {
-    /// The plan.
     pub plan: Plan,
     /// The password of each target, by its index.
     pub secrets: Vec<Secret>,
@@ -98,7 +97,7 @@ pub fn resolve_with(
             for (word, entry) in engine_list(args, is_sqlite, engines)? {
                 for (cell, not_taken) in axes.cells(args, index, target, &word, &entry) {
                     let name = curve_name(&cell, repeat);
-                    if cell.flush == Flush::None && !args.flush.is_empty() {
+                    if cell.flush == Flush::None && args.flush.iter().any(|word| word != "as-is") {
                         say_once(&mut notes, without_knob(&word, &args.flush));
                     }
                     // An engine without a knob gives one curve, whatever flush settings were asked for.

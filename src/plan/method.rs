@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A load method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -13,7 +12,6 @@ pub enum Method {
     Insert,
     /// One multi-row prepared statement.
     Prepared,
-    /// MariaDB's bulk command.
     Bulk,
     /// LOAD DATA LOCAL INFILE from memory.
     LoadData,
@@ -22,15 +20,12 @@ pub enum Method {
 /// What help and listings say of a method.
 #[derive(Debug, Clone, Copy)]
 pub struct MethodEntry {
-    /// The method.
     pub method: Method,
     /// The word a user types.
     pub name: &'static str,
-    /// One sentence.
     pub summary: &'static str,
 }
 
-/// Every method.
 pub const METHODS: [MethodEntry; 4] = [
     MethodEntry { method: Method::Insert, name: "insert", summary: "one multi-row INSERT text statement" },
     MethodEntry { method: Method::Prepared, name: "prepared", summary: "one multi-row prepared statement" },

@@ -264,7 +264,6 @@ pub struct CurvePlan {
     pub number: usize,
     /// Full name, unique in the run.
     pub name: String,
-    /// The combination.
     pub cell: Cell,
     /// Repeat, from 1.
     pub repeat: u32,
@@ -297,13 +296,11 @@ pub struct Cell {
     /// Which tables stand where the plan names no schema.
     #[serde(default)]
     pub tables: BuiltIn,
-    /// The primary key.
     pub key: Key,
     /// The flush setting asked for.
     pub flush: Flush,
     /// How rows travel.
     pub method: Method,
-    /// Loading connections.
     pub connections: u32,
     /// The most connections that a probe uses; 0 without probes.
     #[serde(default)]
@@ -398,7 +395,6 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Number of batches.
     pub fn batches(&self) -> u64 {
         self.rows / self.batch_rows
     }

@@ -13,15 +13,11 @@ const DEEPEST_INCLUDE: u32 = 10;
 /// What an option file says about logging in.
 #[derive(Debug, Clone, Default)]
 pub struct OptionFile {
-    /// User name.
     pub user: Option<String>,
     /// Password. `Some` without a value where the file asks for a prompt (`password` alone).
     pub password: Option<Secret>,
-    /// Host.
     pub host: Option<String>,
-    /// Port.
     pub port: Option<u16>,
-    /// Unix socket.
     pub socket: Option<PathBuf>,
     /// `ssl-mode`, as written.
     pub ssl_mode: Option<String>,

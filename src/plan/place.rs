@@ -15,7 +15,6 @@ use crate::secret::mask;
 pub struct TargetSpec {
     /// Label without any secret, unique in the plan.
     pub label: String,
-    /// The place.
     pub place: Place,
 }
 
@@ -23,7 +22,6 @@ pub struct TargetSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Place {
-    /// Embedded SQLite.
     Sqlite {
         /// The database file; in the run's directory when it is left out.
         path: Option<PathBuf>,
@@ -40,11 +38,9 @@ pub enum Place {
 /// How to reach a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerPlace {
-    /// User name.
     pub user: String,
     /// Host name or address.
     pub host: String,
-    /// TCP port.
     pub port: u16,
     /// Unix socket; host and port are then not used.
     pub socket: Option<PathBuf>,

@@ -18,7 +18,6 @@ const DEFAULT_POINTS: u64 = 10;
 pub struct ProbePlan {
     /// Which, in the order in which they run.
     pub probes: Vec<ProbeKind>,
-    /// When.
     pub when: ProbeWhen,
     /// Connections that share the operations of an iteration; those that load where it is empty.
     pub connections: Vec<u32>,

@@ -29,7 +29,6 @@ impl Scale {
         Ok(args.scale.map(|factor| Self { factor, cache: args.scale_cache }))
     }
 
-    /// The factor.
     pub fn factor(self) -> f64 {
         self.factor
     }

@@ -14,7 +14,6 @@ use crate::target::{Failure, FailureKind, Rows, Session};
 /// What all connections of an iteration share.
 #[derive(Debug)]
 pub struct Shared {
-    /// The table.
     pub table: Arc<ProbeTable>,
     /// Rows that are read.
     pub reads: Pool,

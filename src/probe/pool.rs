@@ -27,7 +27,6 @@ pub struct Pool {
 /// A row that is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// Its primary key.
     pub key: Value,
     /// Its place among the rows of the load; where only an id is known, the answer tells.
     pub row: Option<u64>,

@@ -29,7 +29,6 @@ enum Slot {
 pub struct ProbeTable {
     source: Arc<RowSource>,
     dialect: Dialect,
-    /// The table, quoted.
     name: String,
     /// The primary key's column, quoted.
     key: String,

@@ -8,7 +8,6 @@ use crate::record::{CounterLine, detail};
 pub struct Moved {
     /// Pages that had to be read because no cache held them.
     pub reads: Option<f64>,
-    /// Syncs of files.
     pub syncs: Option<f64>,
 }
 

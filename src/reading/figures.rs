@@ -21,7 +21,6 @@ pub enum Across {
 /// The figures of one batch of a cell. What is not known is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BatchFigures {
-    /// The batch.
     pub batch: u64,
     /// Rows in the table after it.
     pub table_rows: u64,

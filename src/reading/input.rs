@@ -12,7 +12,6 @@ use crate::record::probe::{PROBES_FILE, read_probes};
 use crate::record::store::{BATCHES_FILE, BATCHES_HEADER, RUN_FILE, Samples, read_batches, read_run};
 use crate::record::{CurveRecord, Outcome, ProbeLine, RunRecord, Sample};
 
-/// One run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedRun {
     /// What the run is called: the name of its directory, or its path where two names are the same.
@@ -26,7 +25,6 @@ pub struct LoadedRun {
 /// Everything that is shown, from one or several runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    /// The runs.
     pub runs: Vec<LoadedRun>,
     /// Their curves, in the order of the plan; those that never ran have no samples.
     pub curves: Vec<Curve>,
@@ -57,9 +55,7 @@ pub enum InputError {
     /// The file system or the file's content.
     #[error("{path}: {source}")]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What was said.
         source: std::io::Error,
     },
     /// A file of another program that is not read.

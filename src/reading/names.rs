@@ -14,11 +14,9 @@ const DEFAULT_STORAGE: &str = "binary16";
 /// What a curve or a cell can be named by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Named<'a> {
-    /// Its labels.
     pub labels: &'a Labels,
     /// The repeat; `None` where the repeats are shown together.
     pub repeat: Option<u32>,
-    /// The run.
     pub run: &'a str,
 }
 

@@ -16,16 +16,13 @@ pub enum Event<'a> {
     },
     /// Something a person should know, as a sentence.
     Note(&'a str),
-    /// A curve begins.
     CurveStarted {
-        /// Its record.
         curve: &'a CurveRecord,
         /// Batches it is to have.
         batches: u64,
     },
     /// A batch has been measured and saved.
     Batch {
-        /// What was measured.
         sample: &'a Sample,
         /// All samples of the curve so far, this one included.
         samples: &'a [Sample],
@@ -34,7 +31,6 @@ pub enum Event<'a> {
     },
     /// An iteration of a probe has been measured and saved.
     Probe {
-        /// What was measured.
         line: &'a ProbeLine,
     },
     /// Something between batches takes its time.
@@ -48,7 +44,6 @@ pub enum Event<'a> {
     },
     /// A curve has ended.
     CurveEnded {
-        /// Its record.
         curve: &'a CurveRecord,
     },
     /// The run has ended.
@@ -60,6 +55,5 @@ pub enum Event<'a> {
 
 /// Takes the events of a run.
 pub trait Reporter {
-    /// One event.
     fn report(&mut self, event: &Event<'_>);
 }

@@ -16,13 +16,10 @@ seconds_avg,seconds_min,seconds_max,ops_per_sec,inserts_per_sec,notes";
 pub struct PublishedLine {
     /// Where it was published.
     pub source: String,
-    /// The machine.
     pub machine: String,
     /// Version of the server.
     pub server_version: String,
-    /// Storage engine.
     pub engine: String,
-    /// Primary key.
     pub key: String,
     /// Settings, in the words of the source.
     pub settings: String,
@@ -30,17 +27,13 @@ pub struct PublishedLine {
     pub table_rows: Option<u64>,
     /// The probe's word; empty for a bulk insert.
     pub probe: String,
-    /// Connections.
     pub connections: Option<u32>,
     /// Operations of an iteration.
     pub ops: Option<u64>,
-    /// Iterations.
     pub iterations: Option<u32>,
     /// Mean seconds of an iteration.
     pub seconds_avg: Option<f64>,
-    /// The shortest one.
     pub seconds_min: Option<f64>,
-    /// The longest one.
     pub seconds_max: Option<f64>,
     /// Operations per second.
     pub ops_per_sec: Option<f64>,

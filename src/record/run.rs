@@ -36,7 +36,6 @@ pub struct RunRecord {
     pub resumed_by: Vec<ResumedBy>,
     /// The resolved plan, as `plan` wrote it: what resume needs to go on.
     pub plan: serde_json::Value,
-    /// The machine.
     pub environment: Environment,
     /// Facts of each target, by label.
     pub targets: BTreeMap<String, TargetRecord>,
@@ -111,15 +110,12 @@ pub enum RunState {
 /// The machine that rowcliff runs on. What could not be found out is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Host name.
     pub host: Option<String>,
     /// Operating system and kernel release.
     pub kernel: Option<String>,
-    /// CPU model.
     pub cpu_model: Option<String>,
     /// Cores this process may use.
     pub cpu_cores: Option<u64>,
-    /// Physical memory.
     pub memory_bytes: Option<u64>,
     /// Memory limit of the control group, where one is set.
     pub cgroup_memory_bytes: Option<u64>,
@@ -194,19 +190,14 @@ pub struct CurveRecord {
     pub curve: String,
     /// The labels of the curve, as in `batches.csv`.
     pub target: String,
-    /// Storage engine.
     pub engine: String,
-    /// Primary key.
     pub key: String,
     /// Flush setting asked for.
     pub flush: String,
     /// Flush setting read back, once the curve has started.
     pub flush_in_force: String,
-    /// Varied settings.
     pub settings: String,
-    /// Load method.
     pub method: String,
-    /// Loading connections.
     pub connections: u32,
     /// Rows of one statement, as really used.
     pub statement_rows: u64,
@@ -225,7 +216,6 @@ pub struct CurveRecord {
     pub counter_roles: BTreeMap<String, Vec<String>>,
     /// What became of it.
     pub outcome: Outcome,
-    /// Batches recorded.
     pub batches: u64,
     /// Rows in the table after the last recorded batch.
     pub table_rows: u64,
@@ -289,7 +279,6 @@ pub struct EndpointRecord {
     /// When it was given up, UTC, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_at: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_why: Option<String>,
 }
@@ -329,7 +318,6 @@ pub struct Resumption {
 /// A batch that was not finished.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartialBatch {
-    /// Its number.
     pub batch: u64,
     /// Rows of it that were acknowledged.
     pub rows: u64,
@@ -358,7 +346,6 @@ pub enum Outcome {
     /// Its turn has not come, or never came.
     #[default]
     NotStarted,
-    /// Loading.
     Running,
     /// All batches are in, and verified unless that was switched off.
     Completed,
@@ -378,7 +365,6 @@ pub enum Outcome {
     },
     /// The cell cannot be run here.
     Skipped {
-        /// Why, in words.
         why: String,
         /// `true` when the environment prevents it (privilege, plugin, server), `false` when the engine
         /// cannot do it at all.
@@ -388,7 +374,6 @@ pub enum Outcome {
     Failed {
         /// The server's or the system's own code.
         code: Option<i64>,
-        /// What was said.
         message: String,
     },
     /// A signal ended it.

@@ -26,9 +26,7 @@ pub struct Sample {
     pub flush_in_force: String,
     /// Varied settings, as `name=value` words separated by one space.
     pub settings: String,
-    /// Load method.
     pub method: String,
-    /// Loading connections.
     pub connections: u32,
     /// Rows of one statement, as really used.
     pub statement_rows: u64,

@@ -67,7 +67,6 @@ pub const BATCHES_HEADER: [&str; 34] = [
 /// A line of a file that was left out, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file.
     pub file: PathBuf,
     /// Line number, from 1.
     pub line: u64,

@@ -20,11 +20,8 @@ pub const FORMAT_VERSION: u32 = 2;
 /// A curve with what is read from it.
 #[derive(Debug, Clone)]
 pub struct Judged<'a> {
-    /// The curve.
     pub curve: &'a Curve,
-    /// Its short name.
     pub name: String,
-    /// What is read.
     pub reading: Reading,
     /// What moved with each cliff.
     pub evidence: Vec<Vec<Evidence>>,

@@ -15,7 +15,6 @@ const NAMED: usize = 6;
 /// The closing work of one curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Closing {
-    /// What it took.
     pub seconds: f64,
     /// Its share of load and closing together.
     pub share: f64,

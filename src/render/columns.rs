@@ -16,15 +16,11 @@ pub const UNKNOWN: &str = "-";
 /// One batch with all that its line is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// Its curve.
     pub curve: &'a Curve,
-    /// What was measured.
     pub sample: &'a Sample,
     /// Rows per second from the first batch to this one.
     pub mean: Option<f64>,
-    /// The curve's baseline.
     pub baseline: Option<Baseline>,
-    /// Counters.
     pub moved: Moved,
     /// Decimals of seconds, the same for all lines of a curve.
     pub places: usize,
@@ -40,16 +36,12 @@ impl Row<'_> {
     }
 }
 
-/// A figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Not known.
     Unknown,
-    /// A whole number.
     Whole(u64),
     /// Any number.
     Real(f64),
-    /// Words.
     Word(String),
 }
 
@@ -88,7 +80,6 @@ impl Cell {
 /// Who sees a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
-    /// Everybody.
     Always,
     /// Machines: people have it in the heading.
     Machines,
@@ -96,7 +87,6 @@ enum Seen {
     Wide,
 }
 
-/// One column.
 #[derive(Clone, Copy)]
 pub struct Column {
     /// Its name in CSV and JSON, with its unit.
@@ -186,7 +176,6 @@ const MORE: &[Column] = &[
     Column::new("table_bytes_per_row", "table bytes/row", |row| table_bytes_per_row(row.sample)).wide(),
 ];
 
-/// The last column.
 const NOTES: Column = Column::new("notes", "notes", |row| Cell::Word(row.sample.notes.clone())).left();
 
 /// Columns of `batches.csv` that show in a table under a title of their own; the others that are asked for with all keep their
@@ -206,7 +195,6 @@ const TITLES: &[(&str, &str)] = &[
     ("index_bytes", "index bytes"),
 ];
 
-/// Columns for people.
 pub fn for_people(wide: bool) -> Vec<Shown> {
     let is_seen = |column: &&Column| column.seen == Seen::Always || wide && column.seen == Seen::Wide;
     let mut out: Vec<Shown> = MAIN.iter().chain(MORE).filter(is_seen).map(|column| Shown::Known(*column)).collect();
@@ -218,7 +206,6 @@ pub fn for_people(wide: bool) -> Vec<Shown> {
     out
 }
 
-/// Columns for machines.
 pub fn for_machines(wide: bool) -> Vec<Shown> {
     let is_seen = |column: &&Column| column.seen != Seen::Wide || wide;
     let mut out: Vec<Shown> = MAIN.iter().chain(MORE).filter(is_seen).map(|column| Shown::Known(*column)).collect();

@@ -12,11 +12,8 @@ use crate::reading::names::{Named, short_names};
 /// What plots are made of, one for each value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facet {
-    /// Storage engines.
     Engine,
-    /// Primary keys.
     Key,
-    /// Flush settings.
     Flush,
 }
 

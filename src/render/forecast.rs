@@ -20,7 +20,6 @@ pub enum Reckoned {
         /// Its rows.
         rows: u64,
     },
-    /// A forecast.
     Forecast {
         /// At the size.
         forecast: Forecast,
@@ -31,7 +30,6 @@ pub enum Reckoned {
     },
     /// None.
     Refused {
-        /// Why.
         why: String,
     },
 }
@@ -39,9 +37,7 @@ pub enum Reckoned {
 /// The answer for one curve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The curve.
     pub name: String,
-    /// What is known.
     pub reckoned: Reckoned,
 }
 

@@ -16,7 +16,6 @@ pub const TITLE_SIZE: f64 = 22.0;
 pub const SUBTITLE_SIZE: f64 = 13.0;
 /// Size of names and of what stands at the axes.
 pub const TEXT_SIZE: f64 = 13.0;
-/// Size of notes.
 pub const SMALL_SIZE: f64 = 11.0;
 /// Length of the piece of line in front of a listed name.
 pub const SWATCH: f64 = 34.0;
@@ -38,9 +37,7 @@ const EDGE: f64 = 0.94;
 /// Where the parts of a picture stand, in pixels.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// Left edge of the plot.
     pub left: f64,
@@ -54,7 +51,6 @@ pub struct Layout {
     pub subtitle: Vec<String>,
     /// The notes in lines.
     pub notes: Vec<String>,
-    /// The names.
     pub entries: Vec<Entry>,
     /// Curves whose names have no room in the list.
     pub unnamed: usize,

@@ -45,9 +45,7 @@ pub struct Painter<'a> {
     pub spec: &'a PlotSpec,
     /// Title of the horizontal axis.
     pub x_title: &'a str,
-    /// The lines.
     pub series: &'a [Series],
-    /// Where everything stands.
     pub layout: &'a Layout,
 }
 

@@ -15,9 +15,7 @@ pub struct Theme {
     pub ink: RGBColor,
     /// What is read second: subtitle, axes, notes.
     pub muted: RGBColor,
-    /// Axis lines.
     pub axis: RGBColor,
-    /// Grid lines.
     pub grid: RGBColor,
     /// One colour for each family of curves; more families than colours begin again.
     pub families: [RGBColor; 7],
@@ -72,17 +70,14 @@ impl Theme {
 /// How a curve is drawn: indexes that the drawing wraps around.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Look {
-    /// Colour family.
     pub family: usize,
     /// Dash pattern; 0 is a solid line.
     pub dash: usize,
-    /// Marker.
     pub marker: usize,
 }
 
 /// Number of dash patterns.
 pub const DASHES: usize = 5;
-/// Number of markers.
 pub const MARKERS: usize = 8;
 
 /// Dash patterns as lengths of line and gap in pixels; the first is solid.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cliffs;
 use super::facets::{self, Facet};
 use super::heat;
 use super::palette::{Theme, looks};
@@ -130,11 +131,8 @@ impl PictureKind {
 pub struct PictureOptions {
     /// Logarithmic vertical axis.
     pub log: bool,
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
-    /// Colours.
     pub theme: Theme,
     /// Title; without one, the picture's own.
     pub title: Option<String>,
@@ -370,10 +368,15 @@ pub(super) fn guides(
         .zip(names)
         .filter_map(|((cell, known), name)| {
             let curve = cell.curves.first()?;
-            let bytes = cache_of(input, curve)?.bytes;
-            let rows = rows_at_bytes(known, bytes as f64)?;
-            let x = if across == Across::Bytes { bytes as f64 } else { place_at(known, across, rows)? };
-            Some((x, bytes, name))
+            let cache = cache_of(input, curve)?;
+            // What holds indexes only is passed by them, and not by the table.
+            if cache.only_indexes {
+                let passed = curve.samples.iter().find(|sample| sample.index_bytes > Some(cache.bytes))?;
+                return Some((place_at(known, across, passed.table_rows as f64)?, cache.bytes, name));
+            }
+            let rows = rows_at_bytes(known, cache.bytes as f64)?;
+            let x = if across == Across::Bytes { cache.bytes as f64 } else { place_at(known, across, rows)? };
+            Some((x, cache.bytes, name))
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -406,7 +409,7 @@ pub(super) fn marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
         marks.push(Mark { x: curve.table_rows() as f64, kind, text });
     }
     marks.dedup();
-    marks.extend(cliff_marks(cell, is_running(cell, input)));
+    marks.extend(cliff_marks(cell, input));
     marks
 }
 
@@ -417,33 +420,43 @@ fn is_running(cell: &Cell<'_>, input: &Input) -> bool {
 /// What is read from the line of a cell, the median of its repeats.
 ///
 /// While the curve still grows it is only glanced at: the verdict comes when it has ended.
-fn reading(cell: &Cell<'_>, running: bool) -> Reading {
-    let read = if running { glance } else { read };
+fn reading(cell: &Cell<'_>, input: &Input) -> Reading {
     match cell.curves.as_slice() {
-        [one] => read(&one.samples, CLIFF_FACTOR),
-        _ => {
-            let of_point = |point: MedianPoint| Sample {
-                batch: point.batch,
-                rows: point.rows,
-                table_rows: point.table_rows,
-                seconds: point.seconds,
-                ..Sample::default()
-            };
-            read(&cell.median().into_iter().map(of_point).collect::<Vec<_>>(), CLIFF_FACTOR)
-        }
+        _ if is_running(cell, input) => glance_at(cell),
+        [one] => cliffs::read(input, one, CLIFF_FACTOR),
+        _ => read(&line(cell), CLIFF_FACTOR),
     }
 }
 
+fn glance_at(cell: &Cell<'_>) -> Reading {
+    match cell.curves.as_slice() {
+        [one] => glance(&one.samples, CLIFF_FACTOR),
+        _ => glance(&line(cell), CLIFF_FACTOR),
+    }
+}
+
+/// The median of the repeats of a cell, as samples.
+fn line(cell: &Cell<'_>) -> Vec<Sample> {
+    let of_point = |point: MedianPoint| Sample {
+        batch: point.batch,
+        rows: point.rows,
+        table_rows: point.table_rows,
+        seconds: point.seconds,
+        ..Sample::default()
+    };
+    cell.median().into_iter().map(of_point).collect()
+}
+
 /// Signs where the line of a cell fell off a cliff.
-fn cliff_marks(cell: &Cell<'_>, running: bool) -> Vec<Mark> {
+fn cliff_marks(cell: &Cell<'_>, input: &Input) -> Vec<Mark> {
     let mark = |cliff: &Cliff| Mark {
         x: (cliff.onset_from_rows as f64 + cliff.onset_to_rows as f64) / 2.0,
         kind: MarkKind::Cliff,
         text: sentences::cliff_label(cliff),
     };
     // What is not sure enough for a script is not sure enough for a sign that stands there for good.
-    let is_sure = |cliff: &&Cliff| running || cliff.confidence >= Confidence::Medium;
-    reading(cell, running).cliffs.iter().filter(is_sure).map(mark).collect()
+    let is_sure = |cliff: &&Cliff| is_running(cell, input) || cliff.confidence >= Confidence::Medium;
+    reading(cell, input).cliffs.iter().filter(is_sure).map(mark).collect()
 }
 
 /// The sign and the words for a curve that did not complete.
@@ -504,7 +517,7 @@ fn rhythms(cells: &[Cell<'_>], names: &[String], kind: PictureKind, options: &Pi
     let found: Vec<String> = cells
         .iter()
         .zip(names)
-        .filter_map(|(cell, name)| Some(format!("{name}: {}.", reading(cell, true).rhythm?.sentence())))
+        .filter_map(|(cell, name)| Some(format!("{name}: {}.", glance_at(cell).rhythm?.sentence())))
         .collect();
     match found.len() {
         0..=2 => found,
@@ -543,8 +556,7 @@ fn notes(
     if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
-    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell, is_running(cell, input)).is_empty())
-    {
+    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell, input).is_empty()) {
         notes.push(
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),

@@ -15,7 +15,6 @@ use crate::units::{human_rate, human_seconds, significant};
 /// What a picture is to show.
 #[derive(Debug, Clone)]
 pub struct PlotSpec {
-    /// Title.
     pub title: String,
     /// What was measured: target and version, sizes.
     pub subtitle: String,
@@ -29,11 +28,8 @@ pub struct PlotSpec {
     pub across: Across,
     /// Logarithmic vertical axis.
     pub log: bool,
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
-    /// Colours.
     pub theme: Theme,
     /// Notes below the plot.
     pub notes: Vec<String>,
@@ -48,7 +44,6 @@ pub struct PlotSpec {
 /// A place on the horizontal axis, or a stretch of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guide {
-    /// Where it begins.
     pub from: f64,
     /// Where it ends: the same, for a line.
     pub to: f64,
@@ -84,7 +79,6 @@ pub struct Point {
     pub batch: u64,
     /// Rows in the table, or what else the horizontal axis counts.
     pub x: f64,
-    /// The figure.
     pub y: f64,
 }
 
@@ -110,7 +104,6 @@ pub enum MarkKind {
 pub struct Mark {
     /// Rows in the table: the sign stands on the curve's point there, or on the last one before; that of a cliff on the line itself.
     pub x: f64,
-    /// Which sign.
     pub kind: MarkKind,
     /// What stands below the curve's name; nothing when empty.
     pub text: String,
@@ -121,18 +114,14 @@ pub struct Mark {
 pub struct Range {
     /// Where the point stands.
     pub x: f64,
-    /// The lowest.
     pub low: f64,
-    /// The highest.
     pub high: f64,
 }
 
 /// A line of the picture.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Its name.
     pub name: String,
-    /// How it looks.
     pub look: Look,
     /// Its points, in any order.
     pub points: Vec<Point>,
@@ -146,10 +135,8 @@ pub struct Series {
     pub marks: Vec<Mark>,
 }
 
-/// A finished picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// What is drawn.
     pub page: Page,
     /// The same as a document.
     pub svg: String,
@@ -188,9 +175,7 @@ pub enum PlotError {
     /// The picture has no room for a plot.
     #[error("{width}x{height} pixels are too few for a picture; give at least {MIN_WIDTH}x{MIN_HEIGHT}")]
     TooSmall {
-        /// Width asked for.
         width: u32,
-        /// Height asked for.
         height: u32,
     },
     /// The drawing library failed.
@@ -237,11 +222,8 @@ pub fn has_room(spec: &PlotSpec) -> Result<(), PlotError> {
 pub struct Prepared {
     /// The series with their points in order; those without a point are left out.
     pub series: Vec<Series>,
-    /// The horizontal axis.
     pub x: Axis,
-    /// Its title.
     pub x_title: String,
-    /// The vertical axis.
     pub y: Axis,
     /// What a reader of the picture has to know.
     pub remarks: Vec<String>,

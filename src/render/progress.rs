@@ -47,7 +47,6 @@ pub enum Style {
     Plain,
     /// One JSON object for each event.
     Json,
-    /// Nothing.
     Silent,
 }
 

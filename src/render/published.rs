@@ -16,11 +16,9 @@ const LOAD: &str = "load";
 /// A file of published figures beside a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PublishedComparison {
-    /// The file.
     pub file: String,
     /// What the run is called.
     pub run: String,
-    /// The published lines.
     pub lines: Vec<PublishedLine>,
     /// What the run has beside them.
     pub beside: Vec<Beside>,

@@ -8,7 +8,6 @@ use crate::units;
 /// A mark on an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Where.
     pub value: f64,
     /// What is written there.
     pub label: String,

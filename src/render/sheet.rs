@@ -38,18 +38,14 @@ pub enum Side {
     Start,
     /// It is centred there.
     Middle,
-    /// It ends there.
     End,
 }
 
 /// How text is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Font {
-    /// Size in pixels.
     pub size: f64,
-    /// Bold letters.
     pub bold: bool,
-    /// Colour.
     pub colour: RGBColor,
 }
 
@@ -58,36 +54,24 @@ pub struct Font {
 pub enum Shape {
     /// A line through points.
     Line {
-        /// The points.
         points: Vec<At>,
-        /// Colour.
         colour: RGBAColor,
-        /// Width.
         width: f64,
     },
-    /// A filled polygon.
     Polygon {
-        /// Its corners.
         points: Vec<At>,
-        /// Colour.
         colour: RGBAColor,
     },
-    /// A filled rectangle.
     Rectangle {
         /// Upper left corner.
         from: At,
         /// Lower right corner.
         to: At,
-        /// Colour.
         colour: RGBAColor,
     },
-    /// A circle.
     Circle {
-        /// Its centre.
         centre: At,
-        /// Its radius.
         radius: f64,
-        /// Colour.
         colour: RGBAColor,
         /// Width of the ring; `None`: filled.
         ring: Option<f64>,
@@ -96,11 +80,9 @@ pub enum Shape {
     Text {
         /// The words, without control characters.
         text: String,
-        /// Where.
         at: At,
         /// On which side of the point.
         side: Side,
-        /// How.
         font: Font,
     },
 }
@@ -119,9 +101,7 @@ pub struct Group<'a> {
 /// One layer of a page: shapes that share a class, a tooltip and dashes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Layer {
-    /// Class.
     pub class: String,
-    /// Tooltip.
     pub title: Option<String>,
     /// Lengths of line and gap for every line; empty: solid.
     pub dash: Vec<f64>,
@@ -132,9 +112,7 @@ pub struct Layer {
 /// A page, or one that is being drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
     /// What the page is called.
     pub title: String,
@@ -186,7 +164,6 @@ impl Layer {
         self.shapes.push(Shape::Line { points: points.to_vec(), colour, width });
     }
 
-    /// A filled polygon.
     pub fn polygon(&mut self, points: &[At], colour: RGBAColor) {
         self.shapes.push(Shape::Polygon { points: points.to_vec(), colour });
     }
@@ -196,7 +173,6 @@ impl Layer {
         self.shapes.push(Shape::Rectangle { from, to, colour });
     }
 
-    /// A filled circle.
     pub fn disc(&mut self, centre: At, radius: f64, colour: RGBAColor) {
         self.shapes.push(Shape::Circle { centre, radius, colour, ring: None });
     }

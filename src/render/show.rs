@@ -9,7 +9,7 @@ use super::table::{Align, Table};
 use super::tables;
 use super::text::{fitted_columns, text_columns, wrapped};
 use crate::analyse::Curve;
-use crate::analyse::cliffs::{CLIFF_FACTOR, read};
+use crate::analyse::cliffs::CLIFF_FACTOR;
 use crate::reading::counted::Moved;
 use crate::reading::input::{Input, LoadedRun};
 use crate::reading::names::{Named, short_names};
@@ -40,14 +40,15 @@ pub struct ShowOptions {
 pub fn show(input: &Input, options: ShowOptions) -> String {
     let mut parts = vec![settings(input), tables::text(&tables::of_input(input), false)];
     let names = curve_names(input);
+    let judged = cliffs::judge_all(input, CLIFF_FACTOR);
     for (curve, name) in input.curves.iter().zip(&names) {
-        if !curve.samples.is_empty() {
+        if let Some(one) = judged.iter().find(|one| std::ptr::eq(one.curve, curve)) {
             let moved = |sample: &Sample| input.moved_of(curve, sample);
             let between = if options.markdown { "\n\n" } else { "\n" };
             let table = batches(curve, options, &moved);
             let table = match options.markdown {
                 true => table,
-                false => cliffs::drawn_into(&table, &read(&curve.samples, CLIFF_FACTOR)),
+                false => cliffs::drawn_into(&table, &one.reading),
             };
             let closing = Closing::of(input, curve).filter(|_| options.wide && !options.markdown);
             let closing = closing.map_or_else(String::new, |closing| format!("{}\n", closing.sentence()));
@@ -58,7 +59,7 @@ pub fn show(input: &Input, options: ShowOptions) -> String {
         parts.push(legend());
     }
     parts.push(summary(input));
-    parts.push(cliffs::lines(&cliffs::judge_all(input, CLIFF_FACTOR)));
+    parts.push(cliffs::lines(&judged));
     if input.has_probes() {
         parts.push("Probes ran between the batches: show --probes has what they found.\n".into());
     }

@@ -35,7 +35,6 @@ pub struct Seen {
 pub struct Status {
     /// Version of this shape.
     pub v: u32,
-    /// The run.
     pub run_id: String,
     /// Its directory, as it was named.
     pub directory: String,
@@ -76,7 +75,6 @@ pub struct Status {
 /// The curve in work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Current {
-    /// Its full name.
     pub curve: String,
     /// Its name as far as it tells it from the others.
     #[serde(skip)]
@@ -87,7 +85,6 @@ pub struct Current {
     pub of: usize,
     /// Start, UTC.
     pub started_at: Option<String>,
-    /// Whole batches.
     pub batches: u64,
     /// Batches it is to have; `None` when the plan does not tell.
     pub batches_planned: Option<u64>,
@@ -175,7 +172,6 @@ impl Status {
         text
     }
 
-    /// A few lines.
     pub fn text(&self) -> String {
         let mut lines = vec![format!("run      {}, {}", self.run_id, self.state_words())];
         let host = self.host.as_deref().unwrap_or("an unknown machine");

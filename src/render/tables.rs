@@ -14,7 +14,6 @@ const NAMED: usize = 4;
 pub struct TableOf {
     /// What the curve is called.
     pub name: String,
-    /// Its engine.
     pub engine: String,
     /// Its columns and indexes.
     pub layout: Layout,

@@ -17,7 +17,6 @@ impl Element {
         self.attributes.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    /// Points in pixels.
     pub fn points(&self) -> Vec<(f64, f64)> {
         self.get("points")
             .split_whitespace()

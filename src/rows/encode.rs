@@ -29,7 +29,6 @@ impl SqlText {
         self.rows
     }
 
-    /// The statement.
     pub fn finish(mut self) -> String {
         if self.rows > 0 {
             // The comma after the last row.
@@ -118,7 +117,6 @@ impl Tsv {
         self.rows
     }
 
-    /// The lines.
     pub fn finish(self) -> Vec<u8> {
         self.out
     }

@@ -64,7 +64,6 @@ impl Length {
 pub(super) enum Printer {
     /// `min` plus the number.
     Signed { min: i64 },
-    /// The number.
     Unsigned,
     /// The number with a point before its last `scale` digits.
     Decimal { scale: u8 },

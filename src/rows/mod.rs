@@ -77,7 +77,6 @@ pub enum TableKind {
 /// What the rows of a cell depend on, beside the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowOptions {
-    /// The primary key.
     pub key: Key,
     /// Same seed, same rows.
     pub seed: u64,
@@ -104,7 +103,6 @@ pub const EDITION: u32 = 1;
 /// Why a table cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowsError {
-    /// The key itself.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// No primary key column takes the UUID.
@@ -118,7 +116,6 @@ pub enum RowsError {
     /// The time or the bits of the UUIDs end before the rows do.
     #[error("{key} at this UUID rate has {rows_max} different keys in order, and {rows} rows are asked for")]
     KeyRows {
-        /// The key.
         key: Key,
         /// Rows asked for.
         rows: u64,
@@ -128,19 +125,15 @@ pub enum RowsError {
     /// A column for which there are no values.
     #[error("column {column} ({column_type}) cannot be filled: {why}")]
     Column {
-        /// Its name.
         column: String,
         /// Its type as the database prints it.
         column_type: String,
-        /// The reason.
         why: String,
     },
     /// A unique index that has fewer values than there are rows.
     #[error("unique index {index} on {columns} has room for {rows_max} rows, and {rows} are asked for")]
     TooManyRows {
-        /// The index.
         index: String,
-        /// Its columns.
         columns: String,
         /// Rows asked for.
         rows: u64,
@@ -150,7 +143,6 @@ pub enum RowsError {
     /// `--fill` asks for what a column cannot hold.
     #[error("--fill {column}: {cause}")]
     Fill {
-        /// The column.
         column: String,
         /// Why not.
         cause: String,
@@ -160,9 +152,7 @@ pub enum RowsError {
         "--fill {column}: the unique index {index} would have {rows_max} different entries, and {rows} rows are asked for; leave it out, or give the column as many values"
     )]
     FillUnique {
-        /// The column.
         column: String,
-        /// The index.
         index: String,
         /// Rows asked for.
         rows: u64,

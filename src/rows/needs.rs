@@ -18,7 +18,6 @@ pub(super) enum Need {
     Spread,
     /// So many different numbers.
     Distinct {
-        /// How many.
         values: u64,
         /// The rows in a row that share one.
         divisor: u64,

@@ -12,7 +12,6 @@ const LOOKED_AT: u64 = 1 << 21;
 pub(super) enum Picker {
     /// The row index itself, divided by `divisor` and modulo `last` + 1.
     Sequence { divisor: u64, last: u64 },
-    /// The same, shuffled.
     Shuffled { divisor: u64, bijection: Bijection },
     /// Any number; rows may share it.
     Random { stream: Stream, last: u64 },

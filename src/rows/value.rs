@@ -5,13 +5,9 @@ use super::encode::SqlText;
 /// A value as it is bound to a prepared statement, or read back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// NULL.
     Null,
-    /// A signed integer.
     Int(i64),
-    /// An unsigned integer.
     UInt(u64),
-    /// A floating-point number.
     Real(f64),
     /// Text, ASCII where rowcliff made it.
     Text(Box<[u8]>),
@@ -48,11 +44,8 @@ pub trait ValueSink {
     fn begin_row(&mut self) {}
     /// A row has ended.
     fn end_row(&mut self) {}
-    /// NULL.
     fn null(&mut self);
-    /// A signed integer.
     fn int(&mut self, value: i64);
-    /// An unsigned integer.
     fn uint(&mut self, value: u64);
     /// A floating-point number, always finite.
     fn real(&mut self, value: f64);

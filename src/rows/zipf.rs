@@ -46,7 +46,6 @@ impl Zipf {
         }
     }
 
-    /// The largest rank.
     pub(super) fn last(&self) -> u64 {
         self.last
     }

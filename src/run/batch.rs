@@ -24,16 +24,13 @@ pub struct Cut {
     pub commit_rows: u64,
     /// Rows whose encoded form fits into the memory for it.
     pub window_rows: u64,
-    /// Connections.
     pub connections: u64,
 }
 
 /// What was measured of a batch.
 #[derive(Debug)]
 pub struct Measured {
-    /// The timed sections.
     pub sending: Duration,
-    /// Encoding, outside them.
     pub encoding: Duration,
     /// From the end of the last timed section of the batch before to the start of the first of this one.
     pub gap: Option<Duration>,
@@ -49,7 +46,6 @@ pub struct Measured {
     pub retries: u64,
     /// Statement latency, microseconds.
     pub latency: Histogram<u64>,
-    /// The longest statement.
     pub longest: Duration,
     /// CPU time of this process inside the timed sections.
     pub client_cpu: Option<Duration>,
@@ -114,11 +110,8 @@ pub struct Batch<'a> {
     pub rows: Range<u64>,
     /// How it is cut.
     pub cut: Cut,
-    /// Who sends it.
     pub crew: &'a Crew,
-    /// What encodes it.
     pub encoder: &'a Arc<dyn Encode>,
-    /// What times it.
     pub clock: &'a Arc<dyn Clock>,
     /// CPU time of the target's process so far.
     pub server_cpu: &'a dyn Fn() -> Option<Duration>,

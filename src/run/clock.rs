@@ -27,7 +27,6 @@ pub trait Clock: Send + Sync {
     }
 }
 
-/// The real one.
 #[derive(Debug)]
 pub struct SystemClock {
     origin: Instant,

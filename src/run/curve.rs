@@ -281,11 +281,9 @@ pub(super) fn loader(plan: &CurvePlan, table: &dyn Table, source: &Arc<RowSource
 pub struct Ready {
     /// Its rows.
     pub source: Arc<RowSource>,
-    /// Their encoding.
     pub encoder: Arc<dyn Encode>,
     /// The sizes really used.
     pub fitted: Fitted,
-    /// The loading connections.
     pub crew: Crew,
 }
 

@@ -134,7 +134,6 @@ impl RunDirectory {
         store::is_being_written(path)
     }
 
-    /// Its absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }

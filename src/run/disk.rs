@@ -29,7 +29,6 @@ pub struct Estimate {
 /// The disk where a table will be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Space {
-    /// The directory.
     pub directory: PathBuf,
     /// Bytes that are free there.
     pub free: Option<u64>,

@@ -75,7 +75,6 @@ fn ignored_signals() -> u64 {
     procfs::process::Process::myself().and_then(|own| own.status()).map_or(0, |status| status.sigign)
 }
 
-/// Only Linux tells.
 #[cfg(not(target_os = "linux"))]
 fn ignored_signals() -> u64 {
     0

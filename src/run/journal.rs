@@ -13,7 +13,6 @@ use crate::target::ServerSessions;
 /// Name of the journal in a run directory.
 pub const JOURNAL_FILE: &str = "journal";
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Line {
@@ -53,7 +52,6 @@ pub enum Line {
         batch: u64,
         /// Rows in the table.
         table_rows: u64,
-        /// The probe's word.
         probe: String,
         /// Operations of an iteration, where they are limited.
         ops: Option<u64>,

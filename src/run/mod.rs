@@ -100,9 +100,7 @@ pub struct Runner<'a> {
     pub interrupt: Interrupt,
     /// Where it is recorded.
     pub directory: RunDirectory,
-    /// Who is told.
     pub reporter: &'a mut dyn Reporter,
-    /// The machine.
     pub environment: Environment,
     /// The command line, secrets masked.
     pub command_line: Vec<String>,

@@ -32,7 +32,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Now.
     pub fn now() -> Self {
         #[cfg(target_os = "linux")]
         let elapsed = rustix::time::ClockId::Boottime;

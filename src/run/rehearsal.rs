@@ -15,17 +15,14 @@ use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
 
 /// What every trial of a run needs.
 pub struct Trial<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// The run, which names its tables.
     pub run_id: &'a str,
-    /// The run's directory.
     pub directory: &'a Path,
     /// Where tables that are no server's will be: the run's directory, also where the trial is made elsewhere.
     pub data_home: &'a Path,
     /// Bytes of the tables that will be kept beside this one.
     pub kept_bytes: u64,
-    /// What ends it.
     pub warden: &'a mut Warden,
     /// Who is told what is waited for.
     pub reporter: &'a mut dyn Reporter,

@@ -22,7 +22,6 @@ use crate::units::grouped;
 /// What an earlier rowcliff left of a run.
 #[derive(Debug, Clone)]
 pub struct Past {
-    /// Its record.
     pub record: RunRecord,
     /// Whether a curve whose table is gone is loaded again from its first row, wherever the table was.
     pub start_again: bool,

@@ -35,7 +35,6 @@ pub struct Piece {
     pub commit: bool,
     /// First row of the whole transaction, where sending again starts.
     pub transaction_start: u64,
-    /// The statements.
     pub statements: Vec<Statement>,
 }
 

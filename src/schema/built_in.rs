@@ -10,7 +10,6 @@ use super::Dialect;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// Nothing.
     #[default]
     Standard,
     /// No index beside the key (ARCHIVE).
@@ -43,11 +42,9 @@ impl BuiltIn {
 /// The keys that a template is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// All of them.
     Any,
     /// `autoinc` alone.
     Autoinc,
-    /// UUIDs alone.
     Uuid,
 }
 
@@ -77,7 +74,6 @@ pub struct Template {
     pub file: &'static str,
     /// What differs from the standard table, to be printed and recorded; empty for the standard one.
     pub difference: &'static str,
-    /// The template.
     pub text: &'static str,
 }
 

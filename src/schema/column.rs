@@ -38,7 +38,6 @@ pub enum ColumnType {
         /// Precision and scale, where the declaration has them.
         digits: Option<(u8, u8)>,
     },
-    /// A day.
     Date,
     /// A time of day.
     Time {
@@ -69,7 +68,6 @@ pub enum ColumnType {
     Varbinary,
     /// `TINYBLOB` to `LONGBLOB`.
     Blob,
-    /// A JSON document.
     Json,
     /// One of the members.
     Enum {
@@ -81,7 +79,6 @@ pub enum ColumnType {
         /// The members, in the order of their declaration.
         members: Vec<String>,
     },
-    /// MariaDB's UUID.
     Uuid,
     /// MariaDB's IPv4 address.
     Inet4,
@@ -110,9 +107,7 @@ pub struct UniqueIndex {
 /// A column, as the database reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, unquoted.
     pub name: String,
-    /// What it holds.
     pub data_type: ColumnType,
     /// The type as the database prints it, as in `int(10) unsigned`: for messages.
     pub column_type_text: String,

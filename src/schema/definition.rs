@@ -7,7 +7,6 @@
 use super::Column;
 use super::tokens::{Kind, Token, tokens, unquoted};
 
-/// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Its name, where it has one.
@@ -21,7 +20,6 @@ pub struct Check {
 /// An application-time period: its start is before its end in every row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period {
-    /// Its name.
     pub name: String,
     /// The column where it starts.
     pub start: String,
@@ -47,13 +45,11 @@ pub struct Definition {
     pub checks: Vec<Check>,
     /// Generated columns and their expressions.
     pub generated: Vec<(String, String)>,
-    /// Application-time periods.
     pub periods: Vec<Period>,
     /// Names of the unique indexes with WITHOUT OVERLAPS; empty names for those without one.
     pub without_overlaps: Vec<String>,
     /// The first value of the column that the database counts, where it is not 1.
     pub auto_increment: Option<u64>,
-    /// The partitions.
     pub partitioning: Option<Partitioning>,
     /// Whether rows that are removed stay in the table as history.
     pub is_versioned: bool,

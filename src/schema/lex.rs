@@ -5,13 +5,11 @@ use super::Dialect;
 /// What a piece of SQL is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// White space.
     Space,
     /// A comment that no server reads.
     Comment,
     /// The opening of a comment whose content a server executes, with its version: `/*!50100`.
     CodeOpen,
-    /// Its end.
     CodeClose,
     /// A keyword, a bare identifier or a number.
     Word,
@@ -30,16 +28,12 @@ pub enum Kind {
 /// A piece of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
     pub kind: Kind,
-    /// Its text.
     pub text: &'a str,
-    /// Where it begins.
     pub at: usize,
 }
 
 impl Token<'_> {
-    /// Where it ends.
     pub fn end(&self) -> usize {
         self.at + self.text.len()
     }

@@ -25,9 +25,7 @@ pub use template::{SchemaError, TemplateValues, key_type, render, render_stateme
 /// Whose SQL a table is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// MySQL and MariaDB.
     Mysql,
-    /// SQLite.
     Sqlite,
 }
 

@@ -18,7 +18,6 @@ pub struct NamedTable {
     pub sqlite: &'static str,
 }
 
-/// All of them.
 pub const NAMED: [NamedTable; 4] = [
     NamedTable {
         name: "slap",

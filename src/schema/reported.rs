@@ -60,7 +60,6 @@ pub struct SqliteColumn {
 /// An index, from `information_schema.STATISTICS` or SQLite's `PRAGMA index_list` and `index_info`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReportedIndex {
-    /// Its name.
     pub name: String,
     /// Whether it refuses equal values.
     pub unique: bool,

@@ -53,7 +53,6 @@ pub enum SchemaError {
     /// A placeholder that means nothing.
     #[error("{{{name}}} is not a placeholder; known are {{table}}, {{index}}, {{key}}, {{key_type}} and {{options}}")]
     UnknownPlaceholder {
-        /// Its name.
         name: String,
     },
     /// `{key_type}` where the key has no type of its own.
@@ -62,7 +61,6 @@ pub enum SchemaError {
     /// A quote or a comment whose end is not clear.
     #[error("{statement} has a quote or a comment that does not end, or ends where servers differ")]
     Unclear {
-        /// Its first words.
         statement: String,
     },
     /// Not exactly one CREATE TABLE.
@@ -74,15 +72,12 @@ pub enum SchemaError {
     /// A statement without the table's name.
     #[error("{statement} does not name {{table}}, which stands for the name of the run's own table")]
     TableNotNamed {
-        /// Its first words.
         statement: String,
     },
     /// A statement that a schema may not have.
     #[error("{statement} cannot be part of a schema: {why}")]
     Refused {
-        /// Its first words.
         statement: String,
-        /// The reason.
         why: &'static str,
     },
 }

@@ -7,7 +7,6 @@ pub enum Kind {
     Word,
     /// A name in quotes.
     Quoted,
-    /// A string.
     Text,
     /// One character of anything else.
     Symbol,
@@ -16,11 +15,9 @@ pub enum Kind {
 /// A piece of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
     pub kind: Kind,
     /// As it is written, with its quotes.
     pub text: &'a str,
-    /// Where it begins.
     pub at: usize,
     /// Parentheses around it; those of a parenthesis itself are not counted.
     pub depth: u32,

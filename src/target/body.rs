@@ -10,7 +10,6 @@ use crate::rows::Value;
 pub struct Statement {
     /// Which rows.
     pub rows: Range<u64>,
-    /// What is sent.
     pub body: Body,
 }
 
@@ -21,30 +20,25 @@ pub enum Body {
     Text(String),
     /// A prepared statement and its values, for SQLite.
     Values {
-        /// Its text.
         sql: Arc<str>,
         /// Row after row.
         values: Vec<Value>,
     },
     /// A prepared statement and its values, for servers.
     Params {
-        /// Its text.
         sql: Arc<str>,
         /// Row after row.
         values: Vec<mysql::Value>,
     },
     /// A prepared statement of one row and the rows to run it with.
     Bulk {
-        /// Its text.
         sql: Arc<str>,
         /// The rows.
         rows: Vec<Vec<mysql::Value>>,
     },
     /// LOAD DATA LOCAL and its file.
     File {
-        /// Its text.
         sql: Arc<str>,
-        /// The file.
         bytes: Vec<u8>,
     },
 }

@@ -34,7 +34,6 @@ pub use answer::Rows;
 pub use reading::{Figure, Reading, ServerProcess, TableSize};
 pub use sessions::ServerSessions;
 
-/// One database.
 pub trait Target: Send {
     /// Facts about it, as recorded. Reads only.
     ///
@@ -119,7 +118,6 @@ pub struct Settled {
 /// What a curve asks of a target.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOrder<'a> {
-    /// The curve.
     pub curve: &'a CurvePlan,
     /// The name of its table.
     pub table: &'a str,
@@ -183,7 +181,6 @@ pub enum Verdict {
     },
     /// The engine cannot do it at all, whatever the server.
     Unable {
-        /// Why.
         why: String,
     },
     /// The environment prevents it: a privilege, a plugin, a server that is not there.

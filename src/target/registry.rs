@@ -12,7 +12,6 @@ use crate::plan::{Place, Plan, Protection, Secret};
 
 /// What is needed to open the targets of a plan.
 pub struct Opening<'a> {
-    /// The plan.
     pub plan: &'a Plan,
     /// The password of each target.
     pub secrets: &'a [Secret],
@@ -20,7 +19,6 @@ pub struct Opening<'a> {
     pub protection: &'a Protection,
     /// Whether anything may be changed.
     pub mode: Mode,
-    /// The run's directory.
     pub directory: &'a Path,
     /// The run that goes on, if one does.
     pub run_id: Option<&'a str>,

@@ -619,7 +619,6 @@ fn conditions(facts: &TableFacts, rows: RowSet<'_>) -> Vec<String> {
     }
 }
 
-/// One loading connection.
 struct SqliteSession {
     conn: SharedConnection,
     interrupt: Arc<InterruptHandle>,

@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::proxy::Proxy;
 use crate::support::servers::{Family, OwnServer, binary};
-use crate::support::{rowcliff, run, samples, text};
+use crate::support::{record, rowcliff, run, samples, text};
 
 /// After which a run that has not ended counts as hung: far beyond what is allowed, on a machine that does other things too.
 const HUNG: Duration = Duration::from_secs(60);
@@ -424,4 +425,96 @@ fn a_run_whose_lock_another_one_took_while_its_connection_was_cut_ends_with_that
     drop(other);
     let restored = run(home.path(), &["restore", "--all"]);
     assert_eq!(restored.status.code(), Some(0), "{}", text(&restored));
+}
+
+/// A file system of 64 MiB, unmounted when it is dropped. `None`, which is said, where it cannot be mounted.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn mount() -> Option<Self> {
+        let place = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(place.path()).stderr(Stdio::null());
+        if mount.status().is_ok_and(|status| status.success()) {
+            return Some(Self(place));
+        }
+        let _ = writeln!(std::io::stderr(), "left out: no tmpfs can be mounted here, so no disk of a server was full");
+        None
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+/// The disk of a server is full: the run ends, the table that cannot be dropped is reported, and `clean` drops it once there is room. A server
+/// that refuses the drop until it is restarted is named with that.
+fn full_disk(engine: &str) {
+    if binary(Family::MariaDb).is_none() {
+        return;
+    }
+    let Some(small) = Small::mount() else { return };
+    let options = [
+        "--loose-innodb-log-file-size=4M",
+        "--aria-log-file-size=8M",
+        // InnoDB ends its server where it cannot write.
+        "--skip-innodb",
+        "--default-storage-engine=aria",
+    ];
+    let server = OwnServer::start_in(Family::MariaDb, small.0.path(), &options).unwrap();
+    let ballast = small.0.path().join("ballast");
+    fs::write(&ballast, vec![0; 8 << 20]).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let words = ["--engine", engine, "--key", "uuid4", "--rows", "2M", "--batch-rows", "100k", "--connections", "2"];
+    let mut child = rowcliff(home.path())
+        .args([
+            "run",
+            "--target",
+            &server.target(),
+            "--out",
+            "r",
+            "--max-batch-seconds",
+            "10",
+            "--min-free-disk",
+            "1",
+            "--no-disk-check",
+        ])
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(home.path().join("out")).unwrap())
+        .spawn()
+        .unwrap();
+    let code = ended(&mut child, started);
+    let said = fs::read_to_string(home.path().join("out")).unwrap();
+    assert!(matches!(code, Some(1 | 3)), "{engine}: {code:?} {said}");
+    assert!(!said.contains("end that session"), "{engine}: {said}");
+    let kept = record(&home.path().join("r")).curves[0].table.clone();
+    assert_eq!(kept.is_some(), said.contains("is kept"), "{engine}: {said}");
+    fs::remove_file(&ballast).unwrap();
+    let cleaned = run(home.path(), &["clean", "r"]);
+    assert!(!text(&cleaned).contains("end that session"), "{}", text(&cleaned));
+    let is_cleaned = cleaned.status.code() == Some(0);
+    let server = server.restart(&options);
+    if !is_cleaned {
+        // Aria refuses until it is started again; MyISAM takes its server down.
+        let why = ["until the server is restarted", "the connection to the server was lost"];
+        assert!(why.iter().any(|why| text(&cleaned).contains(why)), "{engine}: {}", text(&cleaned));
+        let again = run(home.path(), &["clean", "r"]);
+        assert_eq!(again.status.code(), Some(0), "{engine}: {}", text(&again));
+    }
+    let mut conn = server.connect();
+    assert_eq!(conn.query::<String, _>("SHOW TABLES LIKE 'rowcliff%'").unwrap(), Vec::<String>::new(), "{engine}");
+}
+
+#[test]
+fn a_full_disk_under_aria_ends_the_run_and_clean_drops_the_table_later() {
+    full_disk("aria");
+}
+
+#[test]
+fn a_full_disk_under_myisam_ends_the_run_and_clean_drops_the_table_later() {
+    full_disk("myisam");
 }

@@ -21,13 +21,9 @@ const PROBES_SAY: &str = "probes: operations of all iterations by their seconds;
 /// A curve of one side, and how far it can be trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideCurve {
-    /// Its run.
     pub run: String,
-    /// Its full name.
     pub curve: String,
-    /// Its repeat.
     pub repeat: u32,
-    /// Its batches.
     pub batches: usize,
     /// What became of it. A curve with a fault is left out of the comparison.
     pub standing: Standing,
@@ -48,11 +44,9 @@ pub struct Pair {
     pub keep_no_row: bool,
     /// BASE's figures; `None` when the speeds cannot be compared.
     pub base: Option<SideFigures>,
-    /// NEW's.
     pub new: Option<SideFigures>,
     /// BASE's curves, those that are left out too.
     pub base_curves: Vec<SideCurve>,
-    /// NEW's.
     pub new_curves: Vec<SideCurve>,
     /// What is in the table of BASE alone, and in that of NEW alone. No verdict is drawn from the speeds of different tables.
     pub tables: (Vec<String>, Vec<String>),
@@ -67,7 +61,6 @@ pub struct Pair {
 pub struct Alone {
     /// What it is called.
     pub name: String,
-    /// Its curves.
     pub curves: Vec<SideCurve>,
 }
 

@@ -25,7 +25,6 @@ use crate::units::human_rows;
 pub struct ProbeSeries {
     /// Index of the cell.
     pub cell: usize,
-    /// What was run.
     pub load: ProbeLoad,
     /// Its name among the others.
     pub name: String,

@@ -105,9 +105,7 @@ fn two_decimals(cell: &Cell) -> String {
 
 /// What stands in a table for people: titles with their places, and cells.
 pub struct ForPeople {
-    /// Titles.
     pub header: Vec<(&'static str, Align)>,
-    /// Lines.
     pub rows: Vec<Vec<String>>,
 }
 

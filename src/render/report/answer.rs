@@ -15,7 +15,6 @@ const LEAST_BATCHES: usize = 4;
 /// Rows per second at the two ends of a curve, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Speeds {
-    /// The baseline.
     pub first: Option<f64>,
     /// The last three batches.
     pub last: Option<f64>,

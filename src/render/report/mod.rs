@@ -51,7 +51,6 @@ pub struct Section {
     pub header: Vec<String>,
     /// Where the cells of each column stand; all are words when empty.
     pub places: Vec<Align>,
-    /// Its lines.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -38,7 +38,6 @@ pub struct Iteration {
     pub seconds: Duration,
     /// Latency of an operation, microseconds.
     pub latency: Histogram<u64>,
-    /// The slowest operation.
     pub longest: Duration,
     /// Operations that were done again.
     pub errors: u64,

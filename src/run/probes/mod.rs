@@ -64,9 +64,7 @@ impl Task {
 
 /// A boundary at which probes run.
 pub struct Point<'a> {
-    /// The curve.
     pub plan: &'a CurvePlan,
-    /// Its table.
     pub table: &'a mut dyn Table,
     /// Its rows and connections.
     pub ready: &'a mut Ready,

@@ -7,7 +7,6 @@ use crate::schema::lex::{Kind, Token};
 /// A column of a pasted table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PastedColumn {
-    /// Its name, unquoted.
     pub name: String,
     /// The name of its type in lower case, without what is in parentheses.
     pub type_name: String,

@@ -26,7 +26,6 @@ const PLACEHOLDERS: [&str; 5] = ["{table}", "{index}", "{key}", "{key_type}", "{
 /// The table that was chosen of a text, and what else stood there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pasted {
-    /// The table.
     pub table: PastedTable,
     /// How many other statements there are, by their first word.
     pub left_out: BTreeMap<String, usize>,

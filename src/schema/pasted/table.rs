@@ -22,7 +22,6 @@ pub struct PastedTable {
     pub columns: Vec<PastedColumn>,
     /// Its indexes, those of single columns too; the primary key is one.
     pub indexes: Vec<PastedIndex>,
-    /// CHECK constraints.
     pub checks: usize,
     /// Foreign keys, by the tables they refer to.
     pub references: Vec<String>,

@@ -22,7 +22,6 @@ pub struct HourlyLimits {
     pub queries: Option<u64>,
     /// Statements that change something.
     pub updates: Option<u64>,
-    /// Log-ins.
     pub connections: Option<u64>,
 }
 

@@ -26,9 +26,7 @@ pub const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// Everything that is needed to log in.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// The server.
     pub place: ServerPlace,
-    /// The password.
     pub secret: Secret,
     /// Protection on the way.
     pub ssl_mode: SslMode,

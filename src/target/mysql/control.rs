@@ -32,7 +32,6 @@ pub const LOCK_WAIT_SECONDS: u32 = 10;
 /// Which family of servers it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// MariaDB.
     MariaDb,
     /// MySQL and what calls itself so.
     MySql,
@@ -61,10 +60,8 @@ impl std::fmt::Debug for Reopened {
     }
 }
 
-/// The control connection.
 #[derive(Debug)]
 pub struct Control {
-    /// Where it is.
     access: Access,
     /// Where else it may go when its server is gone: the other endpoints of a cluster.
     elsewhere: Vec<Access>,
@@ -81,7 +78,6 @@ pub struct Control {
     reopened: Option<Reopened>,
     /// Why nothing is asked here any more.
     given_up: Option<Failure>,
-    /// Which family.
     pub flavour: Flavour,
     /// Version as the server prints it.
     pub version: String,
@@ -514,7 +510,6 @@ pub fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "''")
 }
 
-/// Quotes an identifier.
 pub fn quote_identifier(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

@@ -16,7 +16,11 @@ const CODES: &[(u16, FailureKind, &str)] = &[
         "a MEMORY table ends at max_heap_table_size, other engines at the end of their disk or tablespace",
     ),
     (1038, FailureKind::Fatal, "raise sort_buffer_size at the server: rows are read back in the order of their key"),
-    (1030, FailureKind::Fatal, "see the server's error log"),
+    (
+        1030,
+        FailureKind::Fatal,
+        "see the server's error log; an engine whose disk was full can refuse everything until the server is restarted",
+    ),
     (1053, FailureKind::Lost, "the server is shutting down"),
     (2006, FailureKind::Lost, ""),
     (2013, FailureKind::Lost, ""),

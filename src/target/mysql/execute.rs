@@ -6,7 +6,6 @@ use super::wire::number;
 use crate::rows::Value;
 use crate::target::answer::Rows;
 
-/// COM_STMT_EXECUTE.
 const EXECUTE: u8 = 0x17;
 
 /// Types of values and columns.

@@ -45,12 +45,9 @@ pub struct SavedGlobals {
     pub changes: Vec<Change>,
 }
 
-/// One changed variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its name.
     pub name: String,
-    /// Its value before.
     pub original: String,
     /// What rowcliff set.
     pub set_to: String,
@@ -70,7 +67,6 @@ pub struct Restored {
 }
 
 impl Restored {
-    /// All of it.
     pub fn sentences(self) -> Vec<String> {
         [self.done, self.foreign, self.restarted].concat()
     }

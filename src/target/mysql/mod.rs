@@ -534,7 +534,6 @@ fn locked(control: &mut Control, table: &str, failure: Failure) -> Failure {
 /// What became of a table that was to be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dropped {
-    /// It is dropped.
     Dropped,
     /// It was not there.
     Gone,

@@ -85,7 +85,6 @@ fn folder_name(control: &mut Control, database: &str) -> Option<String> {
     control.first::<String>(&sql).ok().flatten()
 }
 
-/// What information_schema says.
 fn as_said(control: &mut Control, database: &str, table: &str) -> TableSize {
     // MySQL keeps these figures for a day unless the session says otherwise, which it does (see the control connection);
     // MariaDB always asks the engine.

@@ -73,7 +73,6 @@ fn speech_of_parameters(columns: &[Column]) -> Speech {
     }
 }
 
-/// One loading connection.
 pub struct MysqlSession {
     /// How to open it anew.
     access: Access,

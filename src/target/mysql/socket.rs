@@ -57,7 +57,6 @@ impl SocketHandle {
         u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
     }
 
-    /// Only Linux tells.
     #[cfg(not(target_os = "linux"))]
     pub fn peer_process(&self) -> Option<u32> {
         None

@@ -367,7 +367,6 @@ impl Table for MysqlTable {
 }
 
 impl MysqlTable {
-    /// The control connection.
     pub fn control(&self) -> SharedControl {
         Arc::clone(&self.control)
     }

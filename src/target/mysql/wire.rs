@@ -39,11 +39,9 @@ const PACKETS_AT_ONCE: usize = 4;
 pub struct Answer {
     /// Rows it took.
     pub affected_rows: u64,
-    /// Warnings and notes.
     pub warnings: u16,
 }
 
-/// What came back.
 enum Reply {
     Taken(Answer),
     WantsFile,
@@ -313,7 +311,6 @@ fn answer(mut body: &[u8]) -> Option<Answer> {
     Some(Answer { affected_rows, warnings: u16::from_le_bytes([low, high]) })
 }
 
-/// A length-encoded integer.
 pub(super) fn number(body: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = body.split_first()?;
     let bytes = match first {

@@ -14,15 +14,14 @@ use crate::target::mysql::privileges::version_numbers;
 
 /// Names of the server, the one that says what it is first.
 const NAMES: &[&str] = &["mariadbd", "mysqld"];
+/// Clients, and the servers that are meant by their names.
+const CLIENTS: &[(&str, &str)] = &[("mariadb", "mariadbd"), ("mysql", "mysqld")];
 /// Where servers are installed beside what `PATH` names: an ordinary user's often has no sbin.
 const PLACES: &[&str] = &["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/usr/local/bin"];
 
-/// A server binary.
 #[derive(Debug, Clone)]
 pub struct Binary {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it is.
     pub flavour: Flavour,
     /// Its version, as it says.
     pub version: String,
@@ -64,6 +63,13 @@ impl Binary {
         let text = ask(&path, &["--no-defaults".to_owned(), "--version".to_owned()]).map_err(|cause| {
             Error::target(label, cause, "name a server binary, as in --target scratch:/usr/sbin/mariadbd")
         })?;
+        if let Some(server) = client_of(&text) {
+            return Err(Error::target(
+                label,
+                format!("{} is a client and no server", path.display()),
+                server_beside(&path, server),
+            ));
+        }
         let Some(version) = version(&text) else {
             return Err(Error::target(
                 label,
@@ -203,6 +209,7 @@ fn search() -> Option<PathBuf> {
 fn given_path(label: &str, given: &Path) -> Result<PathBuf, Error> {
     let absolute = || std::path::absolute(given).unwrap_or_else(|_| given.to_owned());
     let Some(name) = given.to_str().filter(|name| !name.contains('/')) else { return Ok(absolute()) };
+    let name = CLIENTS.iter().find(|(client, _)| *client == name).map_or(name, |(_, server)| server);
     match installed(name) {
         // Debian's MariaDB is called mysqld as well: beside mariadbd it would be measured twice.
         Some(found) => match other_server(&found, name) {
@@ -219,6 +226,23 @@ fn given_path(label: &str, given: &Path) -> Result<PathBuf, Error> {
             format!("{name} is neither in PATH nor in {}", PLACES.join(", ")),
             "install it, or name the server by its path, as in --target scratch:/opt/mysql/bin/mysqld",
         )),
+    }
+}
+
+/// The server that is meant by a client, by what the client prints: its name is the first word.
+fn client_of(version: &str) -> Option<&'static str> {
+    let program = version.split_whitespace().next()?.rsplit('/').next()?;
+    CLIENTS.iter().find(|(client, _)| *client == program).map(|(_, server)| *server)
+}
+
+/// What to type instead of the path of a client.
+fn server_beside(client: &Path, server: &str) -> String {
+    let beside = client.parent().map(|folder| [folder.join(server), folder.join("../sbin").join(server)]);
+    let found = beside.into_iter().flatten().find(|path| path.is_file()).or_else(|| installed(server));
+    let found = found.map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+    match found {
+        Some(path) => format!("name the server, as in --target scratch:{}", path.display()),
+        None => format!("name the server, {server}"),
     }
 }
 
@@ -358,6 +382,26 @@ mod tests {
         assert_eq!(given_path("l", &place("mysqld")).unwrap(), place("mysqld"));
         let error = given_path("scratch:no-such-server", Path::new("no-such-server")).unwrap_err().to_string();
         assert!(error.contains("no-such-server is neither in PATH nor in") && error.contains("by its path"), "{error}");
+    }
+
+    #[test]
+    fn a_client_is_told_from_its_server() {
+        let prints = [
+            ("mariadb  Ver 15.1 Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)", Some("mariadbd")),
+            ("/usr/bin/mysql  Ver 14.14 Distrib 5.7.44, for Linux (x86_64)", Some("mysqld")),
+            ("mysql  Ver 9.7.4 for Linux on x86_64 ((Debian))", Some("mysqld")),
+            ("mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)", None),
+            ("/opt/mysql/bin/mysqld  Ver 5.1.73 for unknown-linux-gnu on x86_64 (Source distribution)", None),
+            ("", None),
+        ];
+        for (text, server) in prints {
+            assert_eq!(client_of(text), server, "{text}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let server = folder.path().canonicalize().unwrap().join("mysqld");
+        std::fs::write(&server, "").unwrap();
+        let next = server_beside(&folder.path().join("mysql"), "mysqld");
+        assert_eq!(next, format!("name the server, as in --target scratch:{}", server.display()));
     }
 
     #[test]

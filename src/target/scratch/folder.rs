@@ -74,7 +74,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -94,7 +93,6 @@ impl Folder {
         self.path.join("pid")
     }
 
-    /// The socket.
     pub fn socket(&self) -> PathBuf {
         self.socket_folder.as_ref().unwrap_or(&self.path).join("s")
     }

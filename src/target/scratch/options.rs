@@ -14,7 +14,6 @@ const DEFAULT_CONNECTIONS: u32 = 100;
 pub struct Wanted {
     /// Libraries to load.
     pub plugins: Vec<String>,
-    /// Variables to set.
     pub variables: Vec<(String, String)>,
     /// Connections beside the one for control.
     pub connections: u32,
@@ -60,15 +59,12 @@ impl Wanted {
 /// Where a server keeps its files.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// Data directory.
     pub data: &'a Path,
     /// Temporary files.
     pub tmp: &'a Path,
-    /// Socket.
     pub socket: &'a Path,
     /// File of the process id.
     pub pid: &'a Path,
-    /// Error log.
     pub log: &'a Path,
 }
 

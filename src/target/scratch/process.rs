@@ -42,7 +42,6 @@ impl Process {
         spawn(command)?.wait_with_output()
     }
 
-    /// Its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -40,7 +40,6 @@ pub type AskedToEnd = Arc<dyn Fn() -> bool + Send + Sync>;
 /// What is to be started.
 #[derive(Clone, Copy)]
 pub struct ServerOrder<'a> {
-    /// The binary.
     pub binary: &'a Binary,
     /// What all servers of the run have in common.
     pub plan: &'a ScratchPlan,
@@ -50,7 +49,6 @@ pub struct ServerOrder<'a> {
     pub base: &'a Path,
     /// The name of its folder and of its error log.
     pub name: &'a str,
-    /// Whose it is.
     pub mark: &'a str,
     /// Where error logs go.
     pub logs: &'a Path,
@@ -62,7 +60,6 @@ pub struct ServerOrder<'a> {
     pub purpose: Purpose,
 }
 
-/// A running server.
 pub struct Server {
     folder: Folder,
     log: PathBuf,
@@ -127,17 +124,14 @@ impl Server {
         }
     }
 
-    /// The control connection.
     pub fn control(&self) -> &SharedControl {
         &self.control
     }
 
-    /// Its process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -29,7 +29,6 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Variables in which the servers of one cluster differ.
 const OWN_VARIABLES: &[&str] = &["datadir"];
 
-/// One endpoint.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// Host and port, or the socket.

@@ -63,7 +63,6 @@ impl Tally {
     }
 }
 
-/// One loading connection.
 pub struct MemberSession {
     inner: MysqlSession,
     /// Its number among the sessions of the table.

@@ -82,7 +82,6 @@ impl Named {
         self.0.iter().any(|(known, ..)| known == name)
     }
 
-    /// All names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, ..)| name.as_str())
     }

@@ -13,7 +13,6 @@ use crate::target::{Failure, FailureKind};
 /// What a variable has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// This value.
     Exactly(&'static str),
     /// These words, in any order.
     Words(&'static str),
@@ -24,7 +23,6 @@ pub enum Need {
 /// A variable that is set at log-in.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// Its name.
     pub name: &'static str,
     /// What it is set to.
     pub need: Need,
