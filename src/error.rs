@@ -22,7 +22,7 @@ pub mod exit {
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// An error that ends a command. Errors that end one curve only are [`crate::target::Failure`].
+/// An error that ends a command. Errors that end one curve only are [`crate::targets::Failure`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A flag's value makes no sense.
@@ -45,11 +45,7 @@ pub enum Error {
     },
     /// A file or directory cannot be used.
     #[error("{path}: {cause}\n  {next}", path = path.display())]
-    File {
-        path: PathBuf,
-        cause: String,
-        next: String,
-    },
+    File { path: PathBuf, cause: String, next: String },
     /// A run that is to be shown cannot be read.
     #[error("{0}")]
     Input(String),
@@ -63,10 +59,7 @@ pub enum Error {
     },
     /// Results could not be saved.
     #[error("{path}: a result could not be saved: {cause}\n  what was recorded before it is whole; free space there, then `rowcliff resume` goes on", path = path.display())]
-    Results {
-        path: PathBuf,
-        cause: String,
-    },
+    Results { path: PathBuf, cause: String },
 }
 
 impl Error {

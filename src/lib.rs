@@ -3,7 +3,7 @@
 //!
 //! # Code map
 //!
-//! Data flows one way: `plan -> target -> load -> run -> record -> analyse -> reading -> render`. Which folder may import which is a list in
+//! Data flows one way: `plan -> targets -> load -> run -> record -> analyse -> reading -> render`. Which folder may import which is a list in
 //! `tests/it/house.rs`, and its test; `docs/architecture.md` says how a batch travels and what to touch to add something.
 //!
 //! - [`cli`]: the words a user may type. Only `main`, [`commands`] and [`plan`] see them.
@@ -14,13 +14,13 @@
 //! - [`schema`]: table templates, and columns as the database reports them.
 //! - [`rows`]: row values as functions of (seed, row index), and their encoding. rayon is known here and nowhere else.
 //! - [`engine`]: the engine table: what differs between storage engines, as data.
-//! - [`target`]: where rows go.
+//! - [`targets`]: where rows go.
 //! - [`load`]: how rows travel; one file for each method.
 //! - [`probe`]: what runs between the batches: rows asked for, statements, and what their answers must be.
 //! - [`run`]: the loop: encode, time the sending, check, record. Only here is the clock of a measurement read, and only
-//!   a [`target::Canceller`] ends a statement.
+//!   a [`targets::Canceller`] ends a statement.
 //! - [`observe`]: the machine and the server, read outside the timed sections: [`observe::Observer`] fills what a sample has
-//!   beside its time. What a target can tell of itself is [`target::reading`].
+//!   beside its time. What a target can tell of itself is [`targets::reading`].
 //! - [`record`]: plain data (sample, curve, run) and the store that writes and reads it; [`record::detail`] is what goes beside
 //!   the samples, [`record::event`] what happens while a run goes on. It knows nothing above it.
 //! - [`foreign`]: files of other programs, read as samples.
@@ -51,5 +51,5 @@ pub mod rows;
 pub mod run;
 pub mod schema;
 pub mod secret;
-pub mod target;
+pub mod targets;
 pub mod units;

@@ -107,9 +107,7 @@ pub enum NoForecast {
     },
     /// Its own past could not be forecast.
     #[error("its own last quarter, forecast from the first three, was wrong by {:.0}% in the median, and 15% is the most", error * 100.0)]
-    TooWrong {
-        error: f64,
-    },
+    TooWrong { error: f64 },
 }
 
 /// A model of a curve.

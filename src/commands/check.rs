@@ -19,9 +19,9 @@ use crate::run::disk::{self, Space};
 use crate::run::rehearsal::{self, Trial};
 use crate::run::{Interrupt, SystemClock, Warden, mark, new_curve_record, new_run_id, table_name, verify};
 use crate::schema::{Definition, Dialect};
-use crate::target::mysql::Mode;
-use crate::target::registry::{self, Opening};
-use crate::target::{Purpose, TableFacts, TableOrder, Target, Verdict};
+use crate::targets::mysql::Mode;
+use crate::targets::registry::{self, Opening};
+use crate::targets::{Purpose, TableFacts, TableOrder, Target, Verdict};
 use crate::units::{grouped, human_bytes, human_rows};
 
 /// Prints the plan. Without `--try`: no DDL, no SET.
@@ -46,7 +46,7 @@ fn check(args: &CheckArgs) -> Result<Output, Error> {
     // Before anything is connected to: a wrong path is found at once.
     let like = args.like.as_deref().map(Like::read).transpose()?;
     let (args, try_out) = (&args.run, args.try_out);
-    let ask: plan::AskTarget<'_> = &crate::target::definition::read;
+    let ask: plan::AskTarget<'_> = &crate::targets::definition::read;
     let resolved = plan::of_args_with(
         args,
         super::run::remembered_part(args),

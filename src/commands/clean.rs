@@ -16,10 +16,10 @@ use crate::run::journal::{JOURNAL_FILE, Told};
 use crate::run::warden::How;
 use crate::run::{Interrupt, RunDirectory, SystemClock, Warden, mark, table_name};
 use crate::schema::Definition;
-use crate::target::mysql;
-use crate::target::mysql::Access;
-use crate::target::scratch;
-use crate::target::{Failure, ServerSessions};
+use crate::targets::mysql;
+use crate::targets::mysql::Access;
+use crate::targets::scratch;
+use crate::targets::{Failure, ServerSessions};
 
 /// Drops the tables that bear the marks of these runs.
 ///
@@ -78,7 +78,7 @@ fn clean(directory: &Path, login: &Login) -> Result<Cleaned, Error> {
             Place::Server(_) => on_server(&plan, &record, directory, login, target, &curves)?,
             Place::Sqlite { path } => Ok(curves
                 .iter()
-                .map(|&index| crate::target::sqlite::clean(path.as_deref(), directory, &plan, index))
+                .map(|&index| crate::targets::sqlite::clean(path.as_deref(), directory, &plan, index))
                 .collect()),
             Place::Scratch { .. } => Ok(Vec::new()),
         };

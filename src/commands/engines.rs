@@ -6,7 +6,7 @@ use crate::engine::{Engine, EngineTable};
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, place};
 use crate::render::table::{Align, Table};
-use crate::target::mysql::{self, Access};
+use crate::targets::mysql::{self, Access};
 
 /// What SHOW ENGINES lists and nobody loads: views of something else.
 const NO_TABLES: [&str; 5] = ["performance_schema", "sequence", "mrg_myisam", "federated", "perfschema"];

@@ -7,8 +7,8 @@ use crate::cli::RestoreArgs;
 use crate::error::{Error, exit};
 use crate::plan::{Login, Place, Secret, ServerPlace, place};
 use crate::render::ask;
-use crate::target::mysql::Access;
-use crate::target::mysql::globals::{self, SavedGlobals};
+use crate::targets::mysql::Access;
+use crate::targets::mysql::globals::{self, SavedGlobals};
 
 /// A server to look at, and the file that says there is something to put back.
 struct Task {

@@ -20,15 +20,16 @@ use crate::render::pictures::PictureOptions;
 use crate::render::progress;
 use crate::run::resume::START_AGAIN;
 use crate::run::{Clock, Interrupt, Past, RunDirectory, Runner, Summary, SystemClock, Warden};
-use crate::target::mysql::Mode;
-use crate::target::registry::{self, Opening};
+use crate::targets::NOT_MARKED;
+use crate::targets::mysql::Mode;
+use crate::targets::registry::{self, Opening};
 
 /// Runs the matrix.
 ///
 /// # Errors
 /// Wrong usage, nothing could be reached, or results could not be saved.
 pub fn run(args: &RunArgs, command_line: &[String]) -> Result<Output, Error> {
-    let ask: plan::AskTarget<'_> = &crate::target::definition::read;
+    let ask: plan::AskTarget<'_> = &crate::targets::definition::read;
     let resolved =
         plan::of_args_with(args, remembered_part(args), Circumstances { ask: Some(ask), ..Circumstances::default() })?;
     if let Some(nothing) = nothing_to_do(&resolved.plan) {
@@ -297,7 +298,8 @@ fn last_words(record: &RunRecord, directory: &Path, plan: &Plan) -> Vec<String> 
         } else if !from_start.is_empty() {
             lines.push(format!("load it anew with: rowcliff resume --start-again {}", directory.display()));
         }
-        if !kept.is_empty() {
+        let is_foreign = |curve: &CurveRecord| matches!(&curve.outcome, Outcome::Failed { message, .. } if message.contains(NOT_MARKED));
+        if kept.iter().any(|curve| !is_foreign(curve)) {
             lines.push(format!("drop it with: rowcliff clean {}", directory.display()));
         }
     }

@@ -271,19 +271,12 @@ pub enum KeyError {
         meant(word).map_or_else(String::new, |name| format!(" (did you mean {name}?)")),
         family_names()
     )]
-    UnknownFamily {
-        word: String,
-    },
+    UnknownFamily { word: String },
     #[error("{word:?} is not a storage of a UUID; known storages are {}", storage_names())]
-    UnknownStorage {
-        word: String,
-    },
+    UnknownStorage { word: String },
     /// A storage for a key that is not a UUID.
     #[error("{} takes no storage ({word:?}); only UUID keys have one", family.name())]
-    StorageWithoutUuid {
-        family: Family,
-        word: String,
-    },
+    StorageWithoutUuid { family: Family, word: String },
     /// No rows per second.
     #[error("the rate of the UUID clock must be at least 1 row per second")]
     RateZero,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Loader;
 use super::prepared::{DriverValues, row_of_placeholders};
-use crate::target::body::Body;
+use crate::targets::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     let columns = loader.source.insert_columns().len();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Loader;
-use crate::target::body::Body;
+use crate::targets::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     Body::Text(loader.source.insert_text(&loader.head, rows))

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Loader;
-use crate::target::body::Body;
+use crate::targets::body::Body;
 
 pub(super) fn head(quoted_table: &str, columns: &str) -> String {
     // The file is pure ASCII but for raw bytes. latin1 has a character for each of them, and unlike `binary` it is

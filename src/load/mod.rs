@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::plan::Sizes;
 use crate::plan::method::Method;
 use crate::rows::RowSource;
-use crate::target::body::Body;
-use crate::target::{Failure, FailureKind, Limits};
+use crate::targets::body::Body;
+use crate::targets::{Failure, FailureKind, Limits};
 use crate::units::{grouped, human_bytes};
 
 /// Room left below `max_allowed_packet`: the server counts the header of each packet and the command byte too, and a

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Loader;
 use crate::rows::ValueSink;
-use crate::target::body::Body;
+use crate::targets::body::Body;
 
 pub(super) fn encode(loader: &Loader, rows: Range<u64>) -> Body {
     let count = rows.end - rows.start;

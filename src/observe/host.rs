@@ -76,7 +76,7 @@ pub fn moved(before: &HostFigures, after: &HostFigures, apart: Duration) -> BTre
     let mut out = BTreeMap::new();
     let mut count = |name: &str, before: Option<f64>, after: Option<f64>| {
         if let Some((before, after)) = before.zip(after) {
-            out.insert(format!("host.{name}"), crate::target::reading::moved(before, after));
+            out.insert(format!("host.{name}"), crate::targets::reading::moved(before, after));
         }
     };
     let number = |figure: Option<u64>| figure.map(|figure| figure as f64);

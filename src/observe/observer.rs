@@ -13,8 +13,8 @@ use super::process::{Watched, cores_together};
 use crate::plan::counters::CounterChoice;
 use crate::record::detail::AT_END;
 use crate::record::{CounterLine, Sample};
-use crate::target::reading::moved;
-use crate::target::{Figure, Reading, ServerProcess, Table};
+use crate::targets::reading::moved;
+use crate::targets::{Figure, Reading, ServerProcess, Table};
 
 /// Watches the target of one curve.
 #[derive(Debug)]

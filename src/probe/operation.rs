@@ -9,7 +9,7 @@ use crate::key::mix::Stream;
 use crate::plan::probe_kind::ProbeKind;
 use crate::plan::probe_kind::{POINT_SELECTS, RANGES, TRANSACTION_CHANGES, TRANSACTION_READS};
 use crate::rows::Value;
-use crate::target::{Failure, FailureKind, Rows, Session};
+use crate::targets::{Failure, FailureKind, Rows, Session};
 
 /// What all connections of an iteration share.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use super::{Pool, ProbeTable, Shared};
 use crate::key::mix::Stream;
 use crate::plan::probe_kind::ProbeKind;
-use crate::target::{Failure, FailureKind};
+use crate::targets::{Failure, FailureKind};
 
 /// Rows of a table without an index that finds one, up to which rows are looked up by going through it.
 pub const SCANNED_ROWS_MOST: u64 = 10_000;

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::plan::probe_kind::ProbeKind;
 use crate::rows::{ID2_VALUES, RowSource, Value};
 use crate::schema::{Column, ColumnType, Dialect};
-use crate::target::TableFacts;
+use crate::targets::TableFacts;
 
 /// Rows of a range.
 pub const RANGE_ROWS: u64 = 100;

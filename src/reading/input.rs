@@ -54,10 +54,7 @@ pub enum InputError {
     },
     /// The file system or the file's content.
     #[error("{path}: {source}")]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// A file of another program that is not read.
     #[error(transparent)]
     Foreign(#[from] Refused),

@@ -30,9 +30,7 @@ pub enum Event<'a> {
         batches: u64,
     },
     /// An iteration of a probe has been measured and saved.
-    Probe {
-        line: &'a ProbeLine,
-    },
+    Probe { line: &'a ProbeLine },
     /// Something between batches takes its time.
     Waiting {
         /// What is waited for.
@@ -43,9 +41,7 @@ pub enum Event<'a> {
         doing: Option<&'a str>,
     },
     /// A curve has ended.
-    CurveEnded {
-        curve: &'a CurveRecord,
-    },
+    CurveEnded { curve: &'a CurveRecord },
     /// The run has ended.
     Finished {
         /// The record as saved.

@@ -29,9 +29,7 @@ pub enum Reckoned {
         unseen_cache_rows: Option<u64>,
     },
     /// None.
-    Refused {
-        why: String,
-    },
+    Refused { why: String },
 }
 
 /// The answer for one curve.

@@ -174,10 +174,7 @@ pub enum PlotError {
     },
     /// The picture has no room for a plot.
     #[error("{width}x{height} pixels are too few for a picture; give at least {MIN_WIDTH}x{MIN_HEIGHT}")]
-    TooSmall {
-        width: u32,
-        height: u32,
-    },
+    TooSmall { width: u32, height: u32 },
     /// The drawing library failed.
     #[error("the picture cannot be drawn: {0}")]
     Drawing(String),

@@ -63,38 +63,69 @@ impl Length {
 #[derive(Debug, Clone)]
 pub(super) enum Printer {
     /// `min` plus the number.
-    Signed { min: i64 },
+    Signed {
+        min: i64,
+    },
     Unsigned,
     /// The number with a point before its last `scale` digits.
-    Decimal { scale: u8 },
+    Decimal {
+        scale: u8,
+    },
     /// The number over `10^decimals`.
-    Real { decimals: u8 },
+    Real {
+        decimals: u8,
+    },
     /// Days after a first one.
-    Date { first_day: i64 },
+    Date {
+        first_day: i64,
+    },
     /// A time of day in units of the fraction.
-    Time { fraction: u8 },
+    Time {
+        fraction: u8,
+    },
     /// Units of the fraction after the start of a first day.
-    DateTime { first_day: i64, fraction: u8 },
+    DateTime {
+        first_day: i64,
+        fraction: u8,
+    },
     /// A first number plus the number: a year, the number of a member of an ENUM, the bits of a SET.
-    From { first: u64 },
+    From {
+        first: u64,
+    },
     /// `digits` digits that tell the number, then text without a meaning.
-    Text { digits: u8, length: Length },
+    Text {
+        digits: u8,
+        length: Length,
+    },
     /// `digits` bytes that tell the number, then bytes without a meaning.
-    Bytes { digits: u8, length: Length },
+    Bytes {
+        digits: u8,
+        length: Length,
+    },
     /// The number, as the bits of a column of so many bytes.
-    Bit { bytes: u8 },
+    Bit {
+        bytes: u8,
+    },
     /// A document with the number and a text.
-    Json { length: Length },
+    Json {
+        length: Length,
+    },
     /// The member of that number.
-    Member { members: Vec<Box<[u8]>> },
+    Member {
+        members: Vec<Box<[u8]>>,
+    },
     /// The members whose bits are set.
-    Members { members: Vec<Box<[u8]>> },
+    Members {
+        members: Vec<Box<[u8]>>,
+    },
     /// An IPv4 address.
     Inet4,
     /// An IPv6 address of which no group is zero, so that there is one way to write it.
     Inet6,
     /// A point, in the form in which servers store geometries.
-    Point { srid: u32 },
+    Point {
+        srid: u32,
+    },
 }
 
 /// How the value of a column comes about.

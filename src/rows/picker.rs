@@ -11,12 +11,25 @@ const LOOKED_AT: u64 = 1 << 21;
 #[derive(Debug, Clone)]
 pub(super) enum Picker {
     /// The row index itself, divided by `divisor` and modulo `last` + 1.
-    Sequence { divisor: u64, last: u64 },
-    Shuffled { divisor: u64, bijection: Bijection },
+    Sequence {
+        divisor: u64,
+        last: u64,
+    },
+    Shuffled {
+        divisor: u64,
+        bijection: Bijection,
+    },
     /// Any number; rows may share it.
-    Random { stream: Stream, last: u64 },
+    Random {
+        stream: Stream,
+        last: u64,
+    },
     /// Some numbers more often than others; which of them is shuffled, so that they do not stand side by side.
-    Zipf { stream: Stream, zipf: Zipf, bijection: Bijection },
+    Zipf {
+        stream: Stream,
+        zipf: Zipf,
+        bijection: Bijection,
+    },
 }
 
 impl Picker {

@@ -12,8 +12,8 @@ use super::seconds::{self, Section, Silence};
 use super::workers::{Crew, Piece, Watch, Window, new_histogram};
 use crate::load::Encode;
 use crate::rows::{parallel_map, split_range};
-use crate::target::Failure;
-use crate::target::body::Statement;
+use crate::targets::Failure;
+use crate::targets::body::Statement;
 
 /// How a batch is cut. All figures are what is really used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,7 +196,7 @@ fn add_moved(sum: &mut Option<Duration>, before: Option<Duration>, after: Option
 
 /// A worker that was only told to stop says less than the one that met the error.
 fn worst(first: Option<Failure>, second: Option<Failure>) -> Option<Failure> {
-    use crate::target::FailureKind::Cancelled;
+    use crate::targets::FailureKind::Cancelled;
     match (first, second) {
         (Some(first), Some(second)) if first.kind == Cancelled => Some(second),
         (Some(first), _) => Some(first),

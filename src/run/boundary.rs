@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{Lookup, RowSource, split_range};
-use crate::target::{Failure, RowSet, Table};
+use crate::targets::{Failure, RowSet, Table};
 
 /// Rows whose keys stand in one statement.
 const KEYS_AT_ONCE: u64 = 500;

@@ -2,7 +2,7 @@
 //! row breaks it all the same.
 
 use crate::schema::{Check, Column, ColumnType, Definition};
-use crate::target::{Failure, FailureKind, TableFacts};
+use crate::targets::{Failure, FailureKind, TableFacts};
 use crate::units::grouped;
 
 /// Whether the values that the database will count fit: into the type of the column, and into the last partition.

@@ -13,7 +13,7 @@ use super::{Event, Runner, mark, table_name};
 use crate::error::Error;
 use crate::record::run::ControlBatch;
 use crate::record::{Outcome, RunRecord};
-use crate::target::{Failure, FailureKind, Purpose, Table, TableOrder};
+use crate::targets::{Failure, FailureKind, Purpose, Table, TableOrder};
 use crate::units::{human_rows, human_seconds};
 
 /// The name of the side table of a curve's table.

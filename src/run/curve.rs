@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::curve_run::load_batches;
 use super::journal::Line;
-use super::loading::load_batches;
 use super::resume::{self, Past, Start};
 use super::warden::How;
 use super::workers::Crew;
@@ -15,7 +15,7 @@ use crate::plan::CurvePlan;
 use crate::record::{CurveRecord, Outcome, RunRecord};
 use crate::rows::RowSource;
 use crate::schema::Dialect;
-use crate::target::{Failure, FailureKind, Purpose, ServerSessions, Session, Table, TableOrder};
+use crate::targets::{Failure, FailureKind, Purpose, ServerSessions, Session, Table, TableOrder};
 use crate::units::human_seconds;
 
 /// How long a cancelled statement may take to come back before its connection is given up.

@@ -11,7 +11,7 @@ use crate::record::Sample;
 use crate::rows::footprint::{Filling, footprint};
 use crate::schema::pasted::{PastedTable, pasted};
 use crate::schema::{Column, Dialect};
-use crate::target::{Failure, TableFacts, TableOrder, Verdict};
+use crate::targets::{Failure, TableFacts, TableOrder, Verdict};
 use crate::units::{grouped, human_bytes};
 
 /// Batches after which what they took says more than what was reckoned.

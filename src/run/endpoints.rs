@@ -3,7 +3,7 @@
 use super::Clock;
 use crate::record::CurveRecord;
 use crate::record::run::EndpointRecord;
-use crate::target::Table;
+use crate::targets::Table;
 use crate::units::grouped;
 
 /// Takes the endpoints of a table into the record of its curve, with the time at which one was first seen to be lost.

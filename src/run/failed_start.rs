@@ -9,8 +9,8 @@ use crate::record::detail::{COUNTERS_FILE, SECONDS_FILE};
 use crate::record::probe::PROBES_FILE;
 use crate::record::store::{self, BATCHES_FILE, LOST_FILE, RUN_FILE, SILENCE_FILE};
 use crate::record::{RunRecord, RunState};
-use crate::target::mysql::globals::GLOBALS_FILE;
-use crate::target::scratch::FOLDER;
+use crate::targets::mysql::globals::GLOBALS_FILE;
+use crate::targets::scratch::FOLDER;
 
 /// What a run that never began may have written, and nothing else.
 const FILES: [&str; 8] =

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::boundary::Boundary;
-use crate::target::ServerSessions;
+use crate::targets::ServerSessions;
 
 /// Name of the journal in a run directory.
 pub const JOURNAL_FILE: &str = "journal";

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use super::batch::{self, Batch, Cut, Measured};
 use super::boundary::{Boundary, take_back};
 use super::curve::{GRACE, Ready, failed};
-use super::journal::{Line, Told};
-use super::moved::{Detail, complete};
+use super::journal::Told;
 use super::probes::{self, Point};
-use super::resume::{self, Start};
-use super::stop::{Firing, InFlight, Judge};
+use super::resume;
+use super::stop::{Firing, InFlight};
 use super::warden::How;
 use super::workers::{Crew, Watch};
-use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint, disk, endpoints};
+use super::{Clock, Disturbances, Event, Interrupt, Runner, constraint};
 use crate::error::Error;
 use crate::observe::Observer;
 use crate::observe::environment::disk_space;
@@ -23,11 +22,11 @@ use crate::plan::stop::StopRules;
 use crate::plan::{CurvePlan, Sizes};
 use crate::record::run::PartialBatch;
 use crate::record::{CurveRecord, Outcome, STATEMENTS_OF_P99, Sample};
-use crate::target::{Failure, FailureKind, Table};
+use crate::targets::{Failure, FailureKind, Table};
 use crate::units::human_seconds;
 
 /// What is waited for between batches.
-const READING: &str = "reading the counters and the size of the table";
+pub(super) const READING: &str = "reading the counters and the size of the table";
 const AWAKE: &str = "a sign of life of the connections";
 /// How long a target may acknowledge nothing before that is reported.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -54,152 +53,17 @@ impl From<Outcome> for Ended {
     }
 }
 
-/// Loads every batch of a curve that is not recorded yet.
-///
-/// # Errors
-/// Results cannot be saved. Whatever else ends the curve is its outcome.
-pub fn load_batches(
-    runner: &mut Runner<'_>,
-    entry: &mut CurveRecord,
-    plan: &CurvePlan,
-    table: &mut dyn Table,
-    ready: &mut Ready,
-    start: Start,
-) -> Result<Ended, Error> {
-    let sizes = plan.sizes;
-    let rules = runner.plan.stop.clone();
-    let mut judge = Judge::new(&rules);
-    let sample_notes = table.facts().sample_notes.clone();
-    let Start { mut boundary, mut samples, word } = start;
-    for sample in &samples {
-        // What fired then was acted on then.
-        let _ = judge.batch(sample);
-    }
-    let begin = samples.len() as u64 + 1;
-    entry.batches = samples.len() as u64;
-    entry.table_rows = boundary.table_rows;
-    entry.load_seconds = samples.iter().map(|sample| sample.seconds).sum();
-    entry.partial = None;
-    let core_limit = runner.environment.cgroup_cpu_cores;
-    let data = table.facts().data_directory.clone();
-    let (counters, now) = (runner.plan.counters, runner.clock.now());
-    let observed = runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
-        Ok(Observer::start(table, counters, data, core_limit, now))
-    });
-    let mut observer = match observed {
-        Ok(observer) => observer,
-        Err(failure) => return Ok(ended(runner, &failure)),
-    };
-    if let Some(note) = observer.note().filter(|note| !entry.notes.contains(note)) {
-        entry.notes.push(note);
-    }
-    let mut last_end = None;
-    let mut disk_watch = disk::Watch::default();
-    let mut probed = false;
-    if runner.past.is_some() && runner.plan.probe.is_some() {
-        let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch: begin - 1 };
-        let mut guard = Guard::new(runner, &rules, point.table.facts().data_directory.clone());
-        if let Some(outcome) = probe_anew(runner, entry, point, &mut guard)? {
-            return Ok(Ended { silent: runner.warden.is_silent(), ..outcome.into() });
-        }
-        if let Err(failure) = pass_over(runner, &mut observer, table) {
-            return Ok(ended(runner, &failure));
-        }
-        probed = probes_run_after(runner, begin - 1, sizes);
-    }
-    for batch in begin..=sizes.batches() {
-        if runner.interrupt.is_asked() {
-            return Ok(Outcome::Interrupted.into());
-        }
-        let rows = (batch - 1) * sizes.batch_rows..batch * sizes.batch_rows;
-        if let Err(failure) = wake(runner, plan, table, ready) {
-            return Ok(ended(runner, &failure));
-        }
-        let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone());
-        let (before, lock_before) = (runner.clock.disturbances(), table.lock_waited());
-        let mut job =
-            Job { plan, table: &mut *table, ready: &mut *ready, rows, boundary, last_end, observer: &observer };
-        let (measured, again) = match send(runner, &mut job, &mut guard) {
-            Ok(sent) => sent,
-            Err(unfinished) => {
-                entry.partial = unfinished.partial.map(|partial| PartialBatch { batch, ..partial });
-                return Ok(unfinished.ended);
-            }
-        };
-        endpoints::note(entry, table, &*runner.clock);
-        last_end = Some(measured.ended);
-        let mut words: Vec<&str> = Vec::new();
-        words.extend((batch == 1).then_some("first"));
-        words.extend(word.filter(|_| batch == begin));
-        words.extend((again > 0).then_some("retried"));
-        words.extend(disturbed(before, runner.clock.disturbances()));
-        words.extend((table.lock_waited() > lock_before).then_some("lock-waited"));
-        words.extend(std::mem::take(&mut probed).then_some("after-probe"));
-        words.extend(endpoints::word(entry));
-        words.extend(sample_notes.iter().map(String::as_str));
-        let mut sample = sample(entry, batch, sizes.batch_rows, &measured, &words);
-        let now = runner.clock.now();
-        let before = samples.last();
-        let read = runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
-            let detail = complete(&mut sample, &measured, before, &mut observer, table, core_limit, now);
-            Ok((detail, read_boundary(table, plan, sample.table_rows)))
-        });
-        // What could not be read is missing; the batch is whole.
-        let (detail, after) = read.unwrap_or_else(|ended| (Detail::default(), Err(ended)));
-        if let Some(note) = &measured.note {
-            let note = format!("the server noted: {note}");
-            if !entry.notes.contains(&note) {
-                entry.notes.push(note);
-            }
-        }
-        if let Ok(boundary) = &after {
-            runner.directory.note(&Line::Boundary { curve: plan.number, batch, boundary: *boundary })?;
-        }
-        runner.directory.append_detail(&detail)?;
-        runner.directory.append(&sample)?;
-        entry.batches = batch;
-        entry.table_rows = sample.table_rows;
-        entry.load_seconds += sample.seconds;
-        let firing = judge.batch(&sample);
-        samples.push(sample);
-        if let Some(sample) = samples.last() {
-            runner.reporter.report(&Event::Batch { sample, samples: &samples, batches: sizes.batches() });
-        }
-        let place = table.facts().data_directory.clone().unwrap_or_else(|| runner.directory.path().to_owned());
-        if let Some(note) = disk_watch.after_batch(&samples, plan, &place) {
-            runner.reporter.report(&Event::Note(&format!("{}: {note}", entry.curve)));
-            entry.notes.push(note);
-        }
-        // A rule that fires on the last batch has nothing left to stop.
-        if let Some(Firing { rule, figures }) = firing.filter(|_| batch < sizes.batches()) {
-            return Ok(Outcome::Stopped { rule, figures }.into());
-        }
-        boundary = match after {
-            Ok(boundary) => boundary,
-            Err(failure) => return Ok(ended(runner, &failure)),
-        };
-        if probes_run_after(runner, batch, sizes) {
-            let mut guard = Guard::new(runner, &rules, table.facts().data_directory.clone());
-            let point = Point { plan, table: &mut *table, ready: &mut *ready, boundary, batch };
-            if let Some(outcome) = probes::run(runner, entry, point, &mut guard)? {
-                return Ok(Ended { silent: runner.warden.is_silent(), ..outcome.into() });
-            }
-            if let Err(failure) = pass_over(runner, &mut observer, table) {
-                return Ok(ended(runner, &failure));
-            }
-            probed = true;
-        }
-    }
-    Ok(Outcome::Completed.into())
-}
-
 /// How a curve ends whose work between batches failed, or was ended.
-fn ended(runner: &Runner<'_>, failure: &Failure) -> Ended {
+pub(super) fn ended(runner: &Runner<'_>, failure: &Failure) -> Ended {
     Ended { silent: runner.warden.is_silent(), ..runner.warden.outcome(failure).into() }
 }
 
 /// What probes moved belongs to no batch.
-fn pass_over(runner: &mut Runner<'_>, observer: &mut Observer, table: &mut dyn Table) -> Result<(), Failure> {
+pub(super) fn pass_over(
+    runner: &mut Runner<'_>,
+    observer: &mut Observer,
+    table: &mut dyn Table,
+) -> Result<(), Failure> {
     let now = runner.clock.now();
     runner.warden.on_table(runner.reporter, table, (READING, How::Work), |table| {
         observer.pass_over(table, now);
@@ -242,17 +106,17 @@ pub fn wake(
 }
 
 /// The words for what happened to this process while a batch was sent.
-fn disturbed(before: Disturbances, after: Disturbances) -> Vec<&'static str> {
+pub(super) fn disturbed(before: Disturbances, after: Disturbances) -> Vec<&'static str> {
     let paused = (after.stopped > before.stopped).then_some("paused");
     paused.into_iter().chain((after.set_back > before.set_back).then_some("clock-back")).collect()
 }
 
-fn probes_run_after(runner: &Runner<'_>, batch: u64, sizes: Sizes) -> bool {
+pub(super) fn probes_run_after(runner: &Runner<'_>, batch: u64, sizes: Sizes) -> bool {
     runner.plan.probe.as_ref().is_some_and(|probe| probe.runs_after(batch, sizes))
 }
 
 /// What is left to be done of the probes where a curve goes on: changes are put back, and those that are missing run.
-fn probe_anew(
+pub(super) fn probe_anew(
     runner: &mut Runner<'_>,
     entry: &mut CurveRecord,
     mut point: Point<'_>,
@@ -272,7 +136,7 @@ fn probe_anew(
 
 /// The boundary after a batch. An engine that cannot delete is not taken back, and some of these would read the whole
 /// table for it.
-fn read_boundary(table: &mut dyn Table, plan: &CurvePlan, table_rows: u64) -> Result<Boundary, Failure> {
+pub(super) fn read_boundary(table: &mut dyn Table, plan: &CurvePlan, table_rows: u64) -> Result<Boundary, Failure> {
     if !plan.cell.engine_entry.can.delete {
         return Ok(Boundary { table_rows, max_id: None });
     }
@@ -284,20 +148,20 @@ fn read_boundary(table: &mut dyn Table, plan: &CurvePlan, table_rows: u64) -> Re
 }
 
 /// One batch and everything that is needed to send it.
-struct Job<'a> {
-    plan: &'a CurvePlan,
-    table: &'a mut dyn Table,
-    ready: &'a mut Ready,
-    rows: Range<u64>,
-    boundary: Boundary,
-    last_end: Option<Duration>,
-    observer: &'a Observer,
+pub(super) struct Job<'a> {
+    pub plan: &'a CurvePlan,
+    pub table: &'a mut dyn Table,
+    pub ready: &'a mut Ready,
+    pub rows: Range<u64>,
+    pub boundary: Boundary,
+    pub last_end: Option<Duration>,
+    pub observer: &'a Observer,
 }
 
 /// A batch that did not become whole.
-struct Unfinished {
-    ended: Ended,
-    partial: Option<PartialBatch>,
+pub(super) struct Unfinished {
+    pub ended: Ended,
+    pub partial: Option<PartialBatch>,
 }
 
 impl From<Outcome> for Unfinished {
@@ -333,7 +197,7 @@ pub struct Guard<'a> {
 }
 
 impl<'a> Guard<'a> {
-    fn new(runner: &Runner<'_>, rules: &'a StopRules, data: Option<PathBuf>) -> Self {
+    pub(super) fn new(runner: &Runner<'_>, rules: &'a StopRules, data: Option<PathBuf>) -> Self {
         let now = runner.clock.now();
         let mut disks = vec![runner.directory.path().to_owned()];
         disks.extend(data);
@@ -415,7 +279,11 @@ fn fullest(directories: &[PathBuf]) -> Option<(u64, u64)> {
 
 /// Sends one batch until it is whole. Gives what was measured of the attempt that succeeded, and how many came before
 /// it; or what becomes of the curve.
-fn send(runner: &mut Runner<'_>, job: &mut Job<'_>, guard: &mut Guard<'_>) -> Result<(Measured, u32), Unfinished> {
+pub(super) fn send(
+    runner: &mut Runner<'_>,
+    job: &mut Job<'_>,
+    guard: &mut Guard<'_>,
+) -> Result<(Measured, u32), Unfinished> {
     let fitted = &job.ready.fitted;
     let cut = Cut {
         statement_rows: fitted.statement_rows,
@@ -570,7 +438,13 @@ fn ended_by(failure: &Failure, table: &mut dyn Table) -> Outcome {
     }
 }
 
-fn sample(entry: &CurveRecord, batch: u64, batch_rows: u64, measured: &Measured, words: &[&str]) -> Sample {
+pub(super) fn sample(
+    entry: &CurveRecord,
+    batch: u64,
+    batch_rows: u64,
+    measured: &Measured,
+    words: &[String],
+) -> Sample {
     let seconds = measured.sending.as_secs_f64();
     // Of fewer statements than this, the quantile is another name for the longest one.
     let quantile =

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod constraint;
 pub mod control_batch;
 pub mod curve;
+mod curve_run;
 pub mod directory;
 pub mod disk;
 pub mod endpoints;
@@ -47,7 +48,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::record::event::{Event, Reporter};
 use crate::record::run::{FORMAT_VERSION, ResumedBy, TargetRecord};
 use crate::record::{CurveRecord, Environment, Outcome, RunRecord, RunState};
-use crate::target::{Target, Verdict};
+use crate::targets::{Target, Verdict};
 use rehearsal::Tried;
 use stop::Firing;
 

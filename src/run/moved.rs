@@ -7,7 +7,7 @@ use super::batch::Measured;
 use super::seconds::stall;
 use crate::observe::Observer;
 use crate::record::{CounterLine, Sample, SecondLine};
-use crate::target::Table;
+use crate::targets::Table;
 
 /// Connections that waited for the target less than this share of their time were not what the target was slow for.
 const CLIENT_BOUND: f64 = 0.5;

@@ -11,7 +11,7 @@ use super::warden::{How, Warden};
 use super::{Reporter, disk, mark, table_name, trial};
 use crate::error::Error;
 use crate::plan::{CurvePlan, Plan};
-use crate::target::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
+use crate::targets::{Failure, FailureKind, Purpose, TableOrder, Target, Verdict};
 
 /// What every trial of a run needs.
 pub struct Trial<'a> {

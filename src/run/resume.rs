@@ -16,7 +16,7 @@ use crate::plan::{CurvePlan, Place, Plan};
 use crate::record::run::Resumption;
 use crate::record::{CurveRecord, RunRecord, Sample, store};
 use crate::rows::RowSource;
-use crate::target::{Failure, FailureKind, RowSet, Table};
+use crate::targets::{Failure, FailureKind, RowSet, Table};
 use crate::units::grouped;
 
 /// What an earlier rowcliff left of a run.
@@ -221,6 +221,25 @@ fn no_boundary(batch: u64) -> Failure {
     Failure { kind: FailureKind::Broken, code: None, message }
 }
 
+/// Whether a table from which nothing can be deleted is at its last boundary.
+fn at_boundary(table: &mut dyn Table, plan: &CurvePlan, recorded: u64) -> Result<(), Failure> {
+    let expected = recorded * plan.sizes.batch_rows;
+    match table.count()? {
+        Some(rows) if rows == expected => Ok(()),
+        rows => Err(Failure {
+            kind: FailureKind::Gone,
+            code: None,
+            message: format!(
+                "the table holds {} rows where {} are recorded, and {} cannot delete rows, so it cannot be brought back to \
+                 its last boundary",
+                rows.map_or_else(|| "an unknown number of".into(), grouped),
+                grouped(expected),
+                plan.cell.engine_entry.name
+            ),
+        }),
+    }
+}
+
 /// Finds the newest boundary that is recorded and whole, and takes the table back to it.
 fn look(
     table: &mut dyn Table,
@@ -240,20 +259,7 @@ fn look(
         return Ok(whole(recorded));
     }
     if !plan.cell.engine_entry.can.delete {
-        return match table.count()? {
-            Some(rows) if rows == recorded * batch_rows => Ok(whole(recorded)),
-            rows => Err(Failure {
-                kind: FailureKind::Gone,
-                code: None,
-                message: format!(
-                    "the table holds {} rows where {} are recorded, and {} cannot delete rows, so it cannot be brought \
-                     back to its last boundary",
-                    rows.map_or_else(|| "an unknown number of".into(), grouped),
-                    grouped(recorded * batch_rows),
-                    plan.cell.engine_entry.name
-                ),
-            }),
-        };
+        return at_boundary(table, plan, recorded).map(|()| whole(recorded));
     }
     let mut lost_rows = 0;
     let mut batches = recorded;

@@ -9,8 +9,8 @@ use crate::load::Encode;
 use crate::plan::{CurvePlan, Plan};
 use crate::rows::{RowSource, Value};
 use crate::schema::Dialect;
-use crate::target::answer::Rows;
-use crate::target::{Failure, FailureKind, Session, Table};
+use crate::targets::answer::Rows;
+use crate::targets::{Failure, FailureKind, Session, Table};
 
 /// Rows of the statement.
 const TRIAL_ROWS: u64 = 10;

@@ -7,8 +7,8 @@ use crate::load::{Encode, Loader};
 use crate::plan::CurvePlan;
 use crate::rows::RowSource;
 use crate::schema::Dialect;
-use crate::target::body::Body;
-use crate::target::{Failure, Session, Table};
+use crate::targets::body::Body;
+use crate::targets::{Failure, Session, Table};
 
 /// Rows that are sent beside the first, the last, and those with the smallest and the largest values.
 const OTHER_ROWS: u64 = 1_000;

@@ -10,7 +10,7 @@ use crate::record::Verification;
 use crate::record::run::KEEPS_NO_ROW;
 use crate::rows::{RowOptions, RowSource, Value};
 use crate::schema::{Dialect, default_columns};
-use crate::target::{Failure, Table, TableFacts};
+use crate::targets::{Failure, Table, TableFacts};
 use crate::units::grouped;
 
 /// Counts the table and compares a sample of its rows with what was sent.

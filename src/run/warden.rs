@@ -12,7 +12,7 @@ use super::stop::{Firing, InFlight};
 use super::{Clock, Event, Interrupt, Reporter};
 use crate::plan::stop::StopRules;
 use crate::record::Outcome;
-use crate::target::{Canceller, Failure, FailureKind, NoReins, Reins, Table};
+use crate::targets::{Canceller, Failure, FailureKind, NoReins, Reins, Table};
 use crate::units::human_seconds;
 
 /// How often what is waited for is looked at.

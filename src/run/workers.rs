@@ -16,8 +16,8 @@ use hdrhistogram::Histogram;
 use super::clock::Clock;
 use super::seconds::{Acknowledged, Section};
 use crate::load::Encode;
-use crate::target::body::Statement;
-use crate::target::{Canceller, Failure, FailureKind, Session};
+use crate::targets::body::Statement;
+use crate::targets::{Canceller, Failure, FailureKind, Session};
 
 /// How often a transaction is sent again after a deadlock or a lock wait.
 const MAX_RETRIES: u64 = 5;

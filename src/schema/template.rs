@@ -52,17 +52,13 @@ pub struct TemplateValues<'a> {
 pub enum SchemaError {
     /// A placeholder that means nothing.
     #[error("{{{name}}} is not a placeholder; known are {{table}}, {{index}}, {{key}}, {{key_type}} and {{options}}")]
-    UnknownPlaceholder {
-        name: String,
-    },
+    UnknownPlaceholder { name: String },
     /// `{key_type}` where the key has no type of its own.
     #[error("{{key_type}} is the type of a UUID key, and the key of this cell is not one; {{key}} stands for any key")]
     NoKeyType,
     /// A quote or a comment whose end is not clear.
     #[error("{statement} has a quote or a comment that does not end, or ends where servers differ")]
-    Unclear {
-        statement: String,
-    },
+    Unclear { statement: String },
     /// Not exactly one CREATE TABLE.
     #[error("a schema has exactly one CREATE TABLE, and this one has {count}")]
     CreateTables {
@@ -71,15 +67,10 @@ pub enum SchemaError {
     },
     /// A statement without the table's name.
     #[error("{statement} does not name {{table}}, which stands for the name of the run's own table")]
-    TableNotNamed {
-        statement: String,
-    },
+    TableNotNamed { statement: String },
     /// A statement that a schema may not have.
     #[error("{statement} cannot be part of a schema: {why}")]
-    Refused {
-        statement: String,
-        why: &'static str,
-    },
+    Refused { statement: String, why: &'static str },
 }
 
 /// Fills a template in; statements are separated by `;` and a line break.

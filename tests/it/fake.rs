@@ -9,7 +9,7 @@ use rowcliff::plan::Sizes;
 use rowcliff::plan::stop::StopRules;
 use rowcliff::record::{Outcome, RunState};
 use rowcliff::run::Interrupt;
-use rowcliff::target::FailureKind;
+use rowcliff::targets::FailureKind;
 
 use crate::support::fake::{Behaviour, FakeClosing, FakeResult, FakeRun, failure};
 use crate::support::{record, samples};

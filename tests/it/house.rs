@@ -24,23 +24,23 @@ const MAY_KNOW: [(&str, &[&str]); 22] = [
     // How long a run will still take needs the sizes of its plan.
     ("render", &["analyse", "plan", "reading", "record", "schema", "units"]),
     // What a target says of itself is recorded.
-    ("target", &["engine", "error", "key", "plan", "record", "rows", "schema", "units"]),
-    ("load", &["plan", "rows", "target", "units"]),
-    ("probe", &["engine", "key", "plan", "rows", "schema", "target"]),
-    ("observe", &["plan", "record", "target", "units"]),
+    ("targets", &["engine", "error", "key", "plan", "record", "rows", "schema", "units"]),
+    ("load", &["plan", "rows", "targets", "units"]),
+    ("probe", &["engine", "key", "plan", "rows", "schema", "targets"]),
+    ("observe", &["plan", "record", "targets", "units"]),
     // The stop rules and resume need the baseline of a curve.
     (
         "run",
         &[
             "analyse", "engine", "error", "key", "load", "observe", "plan", "probe", "record", "rows", "schema",
-            "target", "units",
+            "targets", "units",
         ],
     ),
     (
         "commands",
         &[
             "analyse", "cli", "engine", "error", "observe", "plan", "reading", "record", "render", "rows", "run",
-            "schema", "target", "units",
+            "schema", "targets", "units",
         ],
     ),
     ("main", &["cli", "commands", "error", "hand_over", "plan", "render", "units"]),

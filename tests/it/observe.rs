@@ -121,7 +121,7 @@ fn a_transaction_that_is_sent_again_counts_once() {
     let calls = AtomicU64::new(0);
     let behaviour: Arc<Behaviour> = Arc::new(move |_, rows| {
         let failed = calls.fetch_add(1, Ordering::SeqCst) == 7;
-        let retry = || crate::support::fake::failure(rowcliff::target::FailureKind::Retry, "deadlock");
+        let retry = || crate::support::fake::failure(rowcliff::targets::FailureKind::Retry, "deadlock");
         (ms(400), if failed { Err(retry()) } else { Ok(rows) })
     });
     let sizes = Sizes { rows: 3000, batch_rows: 1000, statement_rows: 100, commit_rows: 1000 };

@@ -438,6 +438,7 @@ fn a_table_that_is_not_the_runs_any_more_is_not_offered_to_resume_again() {
     assert_eq!(output.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&output));
     assert!(text(&output).contains("does not bear this run's mark any more"), "{}", text(&output));
     crate::support::assert_cannot_go_on(home.path(), &stderr(&output), "change the table, or what its message names");
+    assert!(!stderr(&output).contains("rowcliff clean"), "clean would leave it alone: {}", text(&output));
     connect(&socket).query_drop(format!("DROP TABLE {table}")).unwrap();
 }
 

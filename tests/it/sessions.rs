@@ -8,7 +8,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use rowcliff::error::exit;
 use rowcliff::record::{CurveRecord, Outcome};
-use rowcliff::target::mysql::variables::{LEFT, REFUSED, SET};
+use rowcliff::targets::mysql::variables::{LEFT, REFUSED, SET};
 
 use crate::support::servers::{Family, OwnServer, binary, global};
 use crate::support::{record, rowcliff, run, stderr, stdout, text};

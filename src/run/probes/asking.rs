@@ -12,7 +12,7 @@ use crate::probe::{Operation, ProbeTable, Restore, Shared};
 use crate::run::clock::Clock;
 use crate::run::curve::GRACE;
 use crate::run::workers::{Crew, Job, Watch, new_histogram, record_latency};
-use crate::target::{Failure, FailureKind, Rows, Session};
+use crate::targets::{Failure, FailureKind, Rows, Session};
 
 /// How often an operation is done again that a deadlock or a lock wait ended.
 const MAX_RETRIES: u32 = 20;

@@ -34,7 +34,7 @@ use crate::plan::probe_kind::ProbeKind;
 use crate::plan::{CurvePlan, ProbePlan};
 use crate::probe::{Pools, ProbeTable};
 use crate::record::{CurveRecord, Outcome, ProbeLine, STATEMENTS_OF_P99, probe};
-use crate::target::{Failure, FailureKind, Table};
+use crate::targets::{Failure, FailureKind, Table};
 
 /// How often an iteration is done again after a connection was lost.
 const MAX_ATTEMPTS_AGAIN: u32 = 3;

@@ -9,7 +9,7 @@ use crate::plan::{CurvePlan, Plan};
 use crate::probe::{Operation, Pools, ProbeTable, Restore};
 use crate::rows::{IndexOrder, RowSource, TableKind};
 use crate::run::boundary::{self, Boundary};
-use crate::target::{Failure, FailureKind, Session, Table, TableFacts};
+use crate::targets::{Failure, FailureKind, Session, Table, TableFacts};
 
 /// Operations with which a probe is tried.
 const TRIAL_OPS: u64 = 2;

@@ -16,7 +16,7 @@ use crate::run::journal::Line;
 use crate::run::loading::Guard;
 use crate::run::warden::How;
 use crate::run::{Runner, boundary};
-use crate::target::{Failure, FailureKind};
+use crate::targets::{Failure, FailureKind};
 
 /// Name of the file of ids in a run directory: eight bytes each, the lowest first, while a probe changes rows.
 const IDS_FILE: &str = "probe-ids";

@@ -18,8 +18,8 @@ use rowcliff::record::run::TargetRecord;
 use rowcliff::rows::{IndexOrder, Lookup, Value};
 use rowcliff::run::{Clock, Interrupt, RunDirectory, Runner, Summary};
 use rowcliff::schema::{BuiltIn, Dialect, Variant, default_columns};
-use rowcliff::target::body::Body;
-use rowcliff::target::{
+use rowcliff::targets::body::Body;
+use rowcliff::targets::{
     Accepted, Canceller, Failure, FailureKind, Figure, Limits, Purpose, Reading, Reins, RowSet, Session, Table,
     TableFacts, TableOrder, TableSize, Target, Verdict,
 };
