@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::targets::mysql::globals::state_directory;
+use crate::targets::state::state_directory;
 
 fn file(run_id: &str) -> Option<PathBuf> {
     // The identifier was read from a file: it must not lead elsewhere.

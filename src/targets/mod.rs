@@ -15,6 +15,7 @@ pub mod sessions;
 pub mod sqlite;
 mod sqlite_lock;
 pub mod sqlite_status;
+pub mod state;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -189,8 +189,13 @@ fn late() -> Failure {
     Failure { kind: FailureKind::Lost, code: None, message }
 }
 
+/// Who cut a connection is not known at the client's end: it is one of these.
 fn lost(cause: &str) -> Failure {
-    Failure { kind: FailureKind::Lost, code: None, message: format!("the connection to the server was lost: {cause}") }
+    let message = format!(
+        "the connection to the server was lost: {cause} (the server ended it, or a proxy or balancer in between did, which cut what is \
+         idle or has been open for long)"
+    );
+    Failure { kind: FailureKind::Lost, code: None, message }
 }
 
 #[cfg(test)]
@@ -214,6 +219,19 @@ mod tests {
                 assert!(!words.contains("Error {") && !words.is_empty(), "{words}");
             }
         }
+    }
+
+    #[test]
+    fn a_connection_that_was_cut_names_a_proxy_and_no_error_log() {
+        for kind in [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof] {
+            let failure = failure(mysql::Error::IoError(std::io::Error::from(kind)));
+            assert_eq!(failure.kind, FailureKind::Lost);
+            assert!(failure.message.contains("a proxy or balancer"), "{failure}");
+            assert!(!failure.message.contains("error log"), "{failure}");
+        }
+        // A server that gave no answer in time was not cut off.
+        let late = failure(mysql::Error::IoError(std::io::Error::from(ErrorKind::TimedOut)));
+        assert!(!late.message.contains("proxy"), "{late}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::privileges;
 use crate::plan::flush::is_variable_name;
 use crate::record::store::{is_being_written, replace_file};
 use crate::targets::Failure;
+use crate::targets::state::state_directory;
 
 /// Held on the control connection by a run that changes globals.
 const LOCK_NAME: &str = "rowcliff.globals";
@@ -555,14 +556,6 @@ fn is_restarted(control: &mut Control, saved: &SavedGlobals) -> Result<bool, Fai
     let started = server_started_at(control)?;
     Ok((started - saved.server_started_at).abs() > START_TOLERANCE_SECONDS
         || started > saved.server_started_at && control.id() < saved.connection)
-}
-
-/// `$XDG_STATE_HOME/rowcliff`, by default `~/.local/state/rowcliff`. A place that others can write is never used: what
-/// stands there is executed with this user's privileges.
-pub fn state_directory() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    Some(base.or_else(|| Some(home?.join(".local/state")))?.join("rowcliff"))
 }
 
 fn state_file(identity: &str) -> Option<PathBuf> {
