@@ -34,6 +34,8 @@ enum By {
     Stall,
     /// SIGINT, one second after the stop.
     Signal,
+    /// The same, and a second one at once.
+    Twice,
 }
 
 /// One cell of the matrix: the server is stopped when its log has the pattern for the given time.
@@ -115,7 +117,7 @@ impl Cell {
             By::Run => words.extend(["--max-run-duration".to_owned(), seconds]),
             By::Curve => words.extend(["--max-duration".to_owned(), seconds]),
             By::Stall => words.extend(["--stall-timeout".to_owned(), "3s".to_owned()]),
-            By::Signal => {}
+            By::Signal | By::Twice => {}
         }
         if self.scratch {
             for option in ["general_log=1".to_owned(), format!("general_log_file={}", log.display())] {
@@ -173,9 +175,13 @@ impl Cell {
         let due = match self.by {
             By::Run | By::Curve => (started + self.limit()).max(frozen),
             By::Stall => frozen + Duration::from_secs(3),
-            By::Signal => {
+            By::Signal | By::Twice => {
                 std::thread::sleep(Duration::from_secs(1));
                 signal(child.id(), Signal::INT);
+                if self.by == By::Twice {
+                    std::thread::sleep(Duration::from_millis(300));
+                    signal(child.id(), Signal::INT);
+                }
                 Instant::now()
             }
         };
@@ -270,6 +276,9 @@ fn matrix() -> Vec<Cell> {
         };
         cell("innodb", false, By::Run);
         cell("innodb", false, By::Signal);
+        if !matches!(name, "log-in" | "reaching" | "settling") {
+            cell("innodb", false, By::Twice);
+        }
         if !matches!(name, "settling" | "restore" | "control") {
             cell("aria", false, By::Stall);
         }
@@ -324,7 +333,7 @@ fn a_server_that_stops_at_any_point_ends_the_run_in_time() {
                     let is_right = ended.stopped
                         && !ended.output.contains("LEFT: ")
                         && match cell.by {
-                            By::Signal => ended.code == Some(130),
+                            By::Signal | By::Twice => ended.code == Some(130),
                             _ => matches!(ended.code, Some(1 | 3)),
                         };
                     if !is_right {
