@@ -135,11 +135,27 @@ fn word(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::Int(number) => Some(number.to_string().into_bytes()),
         Value::UInt(number) => Some(number.to_string().into_bytes()),
-        Value::Text(bytes) | Value::Bytes(bytes) => Some(bytes.to_vec()),
+        Value::Text(bytes) | Value::Bytes(bytes) => Some(plain(bytes)),
         // No text that rowcliff makes begins with a zero byte.
         Value::Null => Some(b"\0NULL".to_vec()),
         Value::Real(_) => None,
     }
+}
+
+/// A text without what a database may write otherwise: zeros behind the point (`12:00:00.600000`), spaces (JSON), capitals (UUID). It only
+/// finds candidates, which are compared exactly.
+fn plain(text: &[u8]) -> Vec<u8> {
+    let mut plain: Vec<u8> =
+        text.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
+    if plain.contains(&b'.') && plain.last().is_some_and(u8::is_ascii_digit) {
+        while plain.last() == Some(&b'0') {
+            plain.pop();
+        }
+        if plain.last() == Some(&b'.') {
+            plain.pop();
+        }
+    }
+    plain
 }
 
 /// What tells the candidates from the row that was sent; `None` when one of them is it.
@@ -235,6 +251,20 @@ fn inserted_beside(plan: &Plan) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_database_writes_otherwise_is_found_all_the_same() {
+        for (sent, got) in [
+            ("2010-01-02 03:04:05.600", "2010-01-02 03:04:05.600000"),
+            ("03:04:05.00", "03:04:05"),
+            ("12.5000", "12.5"),
+            ("{\"a\":1}", "{\"a\": 1}"),
+            ("6ABC", "6abc"),
+        ] {
+            assert_eq!(plain(sent.as_bytes()), plain(got.as_bytes()), "{sent}");
+        }
+        assert_ne!(plain(b"100"), plain(b"1"));
+    }
 
     #[test]
     fn the_sample_is_spread_over_the_whole_table() {

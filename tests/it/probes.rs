@@ -80,7 +80,8 @@ fn sqlite_is_as_it_was_after_every_probe() {
         assert_eq!((line.ops, line.connections, line.errors), (50, 1, 0), "{line:?}");
         assert_eq!(line.table_rows, line.batch * 2000);
         assert!(matches!(line.batch, 4 | 8 | 10) && matches!(line.iteration, 1 | 2));
-        assert!(line.p50_us <= line.p99_us && line.p99_us <= line.max_us.map(|max| max.max(line.p99_us.unwrap())));
+        // A quantile of a hundred needs a hundred.
+        assert!(line.p50_us.is_some() && line.p99_us.is_none() && line.max_us.is_some(), "{line:?}");
         let rate = line.ops_per_sec.unwrap();
         assert!((rate * line.seconds / 50.0 - 1.0).abs() < 1e-3, "{line:?}");
     }

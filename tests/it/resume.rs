@@ -504,7 +504,7 @@ fn results_that_cannot_be_saved_end_the_run_and_it_goes_on_later() {
     let target = target(&socket);
     // The limit of file sizes stands for a full disk: the same write fails.
     let script = format!(
-        "trap '' XFSZ; ulimit -f 24; exec {} run --target '{target}' --out r --key uuid4 --rows 300k --batch-rows 2k",
+        "trap '' XFSZ; ulimit -f 64; exec {} run --target '{target}' --out r --key uuid4 --rows 300k --batch-rows 2k",
         env!("CARGO_BIN_EXE_rowcliff")
     );
     let mut command = rowcliff(home.path());
