@@ -176,7 +176,7 @@ impl Plan {
         };
         let template = self.schema_text(cell.target).unwrap_or(cell.template(dialect).text);
         let key_type = cell.key.storage().and_then(|storage| schema::key_type(dialect, storage));
-        let values = TemplateValues { dialect, table: "t", index: "i", key_type, options: "" };
+        let values = TemplateValues { dialect, table: "`t`", index: "`i`", key_type, options: "" };
         Layout::of(&schema::render(template, &values).ok()?)
     }
 

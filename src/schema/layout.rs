@@ -1,7 +1,10 @@
 //! The columns and indexes of a table, read from its definition: for people, and to tell whether two tables are the same.
 
+use super::template::pasted_name;
+
 /// A table without its name, engine and options. Words are as the database prints them, except for what servers print
-/// differently of the same table: quotes, display widths, names of indexes, a collation that is the character set's own.
+/// differently of the same table: quotes, display widths, names of indexes, a collation that is the character set's own. What a copy
+/// is called in one database, and its constraints after it, is no part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// The definitions of the columns of the primary key, and whether SQLite keeps the rows in its tree.
@@ -17,8 +20,14 @@ impl Layout {
     /// list of columns.
     pub fn of(sql: &str) -> Option<Self> {
         let (body, rest) = in_parentheses(sql)?;
+        let head = cleaned(sql.split('(').next().unwrap_or_default());
+        let own = head.rsplit([' ', '.']).next().unwrap_or_default();
         let (mut columns, mut indexes) = (Vec::new(), Vec::new());
-        for entry in split(body, ',').iter().map(|entry| cleaned(entry)).filter(|entry| !entry.is_empty()) {
+        for entry in split(body, ',')
+            .iter()
+            .map(|entry| without_own_name(&cleaned(entry), own))
+            .filter(|entry| !entry.is_empty())
+        {
             match is_index(&entry) {
                 true => indexes.push(without_name(&entry)),
                 false => columns.push(without_defaults(&entry)),
@@ -109,6 +118,21 @@ fn cleaned(text: &str) -> String {
     bare.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// With the names that constraints have where they were copied from, and without that of the table.
+fn without_own_name(entry: &str, own: &str) -> String {
+    let mut before = "";
+    let words = entry.split(' ').map(|word| {
+        let after = std::mem::replace(&mut before, word);
+        let behind = word.strip_prefix(own).filter(|behind| behind.is_empty() || behind.starts_with('('));
+        match behind {
+            _ if after.eq_ignore_ascii_case("CONSTRAINT") => pasted_name(own, word).to_owned(),
+            Some(behind) if after.eq_ignore_ascii_case("REFERENCES") => format!("itself{behind}"),
+            _ => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn first_word(text: &str) -> &str {
     text.split([' ', '(']).next().unwrap_or(text)
 }
@@ -164,6 +188,23 @@ mod tests {
                            PRIMARY KEY (`id`),\n  KEY `id2` (`id2`)\n) ENGINE=InnoDB COMMENT='run; (1), x'";
     const MYSQL: &str = "CREATE TABLE `rowcliff_2_7` (\n  `id` bigint unsigned NOT NULL AUTO_INCREMENT,\n  `id2` int NOT NULL,\n  `id3` int \
                          DEFAULT NULL,\n  `mail` text CHARACTER SET latin1 NOT NULL,\n  PRIMARY KEY (`id`),\n  KEY `id2` (`id2`)\n) ENGINE=MyISAM";
+
+    #[test]
+    fn copies_of_one_table_in_two_runs_are_one_table() {
+        let copy = |name: &str| {
+            Layout::of(&format!(
+                "CREATE TABLE `{name}` (\n  `id` int NOT NULL,\n  `total` int NOT NULL,\n  `parent` int DEFAULT NULL,\n  \
+                 PRIMARY KEY (`id`),\n  KEY `p` (`parent`),\n  CONSTRAINT `{name}_1_pos` CHECK (`total` >= 0),\n  \
+                 CONSTRAINT `{name}_2_up` FOREIGN KEY (`parent`) REFERENCES `{name}` (`id`)\n) ENGINE=InnoDB"
+            ))
+            .unwrap()
+        };
+        assert_eq!(copy("rowcliff_20261201114324_899a_1"), copy("rowcliff_20261201120000_1234_3"));
+        assert_eq!(
+            copy("t").indexes[2..],
+            ["CONSTRAINT pos CHECK (total >= 0)", "CONSTRAINT up FOREIGN KEY (parent) REFERENCES itself (id)"]
+        );
+    }
 
     #[test]
     fn the_same_table_is_the_same_on_every_server() {

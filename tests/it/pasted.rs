@@ -115,6 +115,25 @@ fn check_names_what_only_a_trial_tells_and_a_trial_tells_it() {
     assert_eq!(ran.status.code(), Some(i32::from(exit::FAILED)), "{}", text(&ran));
 }
 
+/// Constraints have names of their own in a database: each run's copy is called otherwise, and is the same table.
+#[test]
+fn two_runs_of_a_pasted_table_have_one_table() {
+    let Some(server) = OwnServer::start(Family::MariaDb, &[]) else { return };
+    let home = tempfile::tempdir().unwrap();
+    let sql = "CREATE TABLE nodes (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, parent INT NULL, v INT NOT NULL, KEY (parent), \
+               CONSTRAINT v_small CHECK (v >= 0), CONSTRAINT up FOREIGN KEY (parent) REFERENCES nodes (id))";
+    std::fs::write(home.path().join("t.sql"), sql).unwrap();
+    let target = server.target();
+    for out in ["a", "b"] {
+        let output = run(home.path(), &words(&["run", "--target", &target, "--schema", "t.sql", "--out", out], &SMALL));
+        assert_eq!(output.status.code(), Some(i32::from(exit::OK)), "{}", text(&output));
+    }
+    let compared = stdout(&run(home.path(), &["compare", "a", "b"]));
+    assert!(compared.contains("innodb own") && !compared.contains("DIFFERENT TABLES"), "{compared}");
+    let looked = stdout(&run(home.path(), &words(&["check", "--target", &target, "--schema", "t.sql"], &SMALL)));
+    assert!(looked.contains("CONSTRAINT v_small CHECK") && looked.contains("REFERENCES itself (id)"), "{looked}");
+}
+
 #[test]
 fn every_form_of_a_definition_makes_the_same_curve() {
     let home = tempfile::tempdir().unwrap();
