@@ -165,7 +165,7 @@ pub fn figures(curves: &[&Curve], (from_rows, to_rows): (u64, u64), onset: Onset
     };
     let table_bytes = |samples: &[&Sample]| {
         let last = samples.iter().rev().find(|sample| sample.data_bytes.is_some() && sample.table_rows > 0)?;
-        Some((last.data_bytes? + last.index_bytes.unwrap_or(0)) as f64 / last.table_rows as f64)
+        Some(last.table_bytes()? as f64 / last.table_rows as f64)
     };
     let written = |samples: &[&Sample]| {
         let known = samples.iter().filter_map(|sample| Some((sample.written_bytes? as f64, sample.rows as f64)));

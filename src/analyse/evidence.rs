@@ -256,7 +256,7 @@ fn cache_passed(curve: &Curve, cache: &Cache, cliff: &Cliff) -> Option<Evidence>
     let (variable, bytes) = (&cache.variable, cache.bytes);
     let size = |sample: &Sample| match cache.only_indexes {
         true => sample.index_bytes,
-        false => Some(sample.data_bytes? + sample.index_bytes.unwrap_or(0)),
+        false => sample.table_bytes(),
     };
     let known = || curve.samples.iter().filter_map(|sample| Some((sample.table_rows, size(sample)?)));
     let passed = known().find(|&(_, table)| table > bytes).map(|(rows, _)| rows);

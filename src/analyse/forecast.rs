@@ -201,7 +201,7 @@ impl Model {
 pub fn cache_rows(curve: &Curve, cache_bytes: u64) -> Option<f64> {
     let known = |sample: &&Sample| sample.data_bytes.is_some_and(|bytes| bytes > 0) && sample.table_rows > 0;
     let last = curve.samples.iter().rev().find(known)?;
-    let bytes = (last.data_bytes? + last.index_bytes.unwrap_or(0)) as f64;
+    let bytes = last.table_bytes()? as f64;
     Some(cache_bytes as f64 * last.table_rows as f64 / bytes)
 }
 

@@ -10,8 +10,8 @@ use crate::cli::{CheckArgs, RunArgs};
 use crate::error::{Error, exit};
 use crate::plan::{self, Circumstances, CurvePlan, Place, Plan, Resolved};
 use crate::reading::names::record_names;
-use crate::record::event::{Event, Reporter};
 use crate::record::{CurveRecord, run::TargetRecord};
+use crate::render::progress;
 use crate::render::table::{Align, Table};
 use crate::render::tables::{self, TableOf};
 use crate::rows::{IndexOrder, wish};
@@ -204,17 +204,12 @@ fn tables_of(plan: &Plan, names: &[String], found: &[Found]) -> String {
     tables::text(&tables, true)
 }
 
-/// Nobody is told what a trial waits for: the verdicts are printed at the end.
-struct Unheard;
-
-impl Reporter for Unheard {
-    fn report(&mut self, _: &Event<'_>) {}
-}
-
 fn judge_all(look: &Look<'_>, targets: &mut [Box<dyn Target>], described: &Described) -> Result<Vec<Found>, Error> {
     let plan = &look.resolved.plan;
     let mut found: Vec<Found> = Vec::new();
     let mut kept_bytes = 0_u64;
+    // The verdicts are printed at the end.
+    let mut reporter = progress::reporter(progress::Style::Silent);
     let mut warden = Warden::new(&plan.stop, Arc::new(SystemClock::new()), look.interrupt.clone());
     for curve in &plan.curves {
         let index = curve.cell.target;
@@ -229,7 +224,7 @@ fn judge_all(look: &Look<'_>, targets: &mut [Box<dyn Target>], described: &Descr
                 data_home: look.here,
                 kept_bytes,
                 warden: &mut warden,
-                reporter: &mut Unheard,
+                reporter: reporter.as_mut(),
             };
             let tried = trial.cell(curve, target, unreachable)?;
             let verdict = foreseen(plan, curve, tried.verdict);

@@ -86,7 +86,7 @@ fn of_sample(input: &Input, curve: &Curve, sample: &Sample, elapsed_seconds: f64
         rows: sample.rows,
         seconds: sample.seconds,
         elapsed_seconds,
-        table_bytes: sample.data_bytes.map(|data| (data + sample.index_bytes.unwrap_or(0)) as f64),
+        table_bytes: sample.table_bytes().map(|bytes| bytes as f64),
         p50_us: sample.p50_us.map(|micros| micros as f64),
         // Runs of older versions have one of any number of statements.
         p99_us: sample

@@ -81,6 +81,11 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Bytes of the table with its indexes. Where only data is known, that is all of it.
+    pub fn table_bytes(&self) -> Option<u64> {
+        Some(self.data_bytes? + self.index_bytes.unwrap_or(0))
+    }
+
     /// Whether `word` is one of the notes.
     pub fn has_note(&self, word: &str) -> bool {
         self.notes.split_whitespace().any(|note| note == word)

@@ -289,7 +289,7 @@ fn speed(sample: &Sample) -> Option<f64> {
 }
 
 fn table_bytes_per_row(sample: &Sample) -> Cell {
-    let bytes = sample.data_bytes.map(|data| data + sample.index_bytes.unwrap_or(0));
+    let bytes = sample.table_bytes();
     let per_row = bytes.filter(|_| sample.table_rows > 0).map(|bytes| bytes as f64 / sample.table_rows as f64);
     Cell::real(per_row.map(|bytes| (bytes * 1e3).round() / 1e3))
 }

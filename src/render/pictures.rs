@@ -185,10 +185,10 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
         width: options.width,
         height: options.height,
         theme: options.theme.clone(),
-        notes: notes(input, &cells, &short_names(&named), kind, options),
         ..PlotSpec::default()
     };
     if kind == PictureKind::EndSpeeds {
+        spec.notes = notes(input, &cells, &[], kind, options);
         return heat::draw(&spec, input, &cells);
     }
     (spec.quantity, spec.y_title) = vertical(kind, &sizes);
@@ -211,6 +211,7 @@ pub fn picture(kind: PictureKind, input: &Input, options: &PictureOptions) -> Re
         .zip(looks(&named))
         .map(|(((cell, known), name), look)| Series { name, look, ..drawing.series(cell, known) })
         .collect();
+    spec.notes = notes(input, &cells, &series, kind, options);
     if options.facet.is_none() && kind != PictureKind::InsideBatches {
         spec.guides = guides(input, &cells, &known, &short_names(&named), options.across);
     }
@@ -509,15 +510,15 @@ fn subtitle(input: &Input, cells: &[Cell<'_>], named: &[Named<'_>]) -> String {
 }
 
 /// Which lines have a comb of slow batches, where their batches are drawn and not a running median of them.
-fn rhythms(cells: &[Cell<'_>], names: &[String], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
+fn rhythms(cells: &[Cell<'_>], drawn: &[Series], kind: PictureKind, options: &PictureOptions) -> Vec<String> {
     let is_of_speed = matches!(kind, PictureKind::SecondsPerBatch | PictureKind::InsertsPerSecond);
     if !is_of_speed || options.smooth.is_some() {
         return Vec::new();
     }
     let found: Vec<String> = cells
         .iter()
-        .zip(names)
-        .filter_map(|(cell, name)| Some(format!("{name}: {}.", glance_at(cell).rhythm?.sentence())))
+        .zip(drawn)
+        .filter_map(|(cell, line)| Some(format!("{}: {}.", line.name, glance_at(cell).rhythm?.sentence())))
         .collect();
     match found.len() {
         0..=2 => found,
@@ -528,7 +529,7 @@ fn rhythms(cells: &[Cell<'_>], names: &[String], kind: PictureKind, options: &Pi
 fn notes(
     input: &Input,
     cells: &[Cell<'_>],
-    names: &[String],
+    drawn: &[Series],
     kind: PictureKind,
     options: &PictureOptions,
 ) -> Vec<String> {
@@ -556,14 +557,14 @@ fn notes(
     if kind != PictureKind::EndSpeeds && resumed.into_iter().any(|sample| sample.has_note("resumed")) {
         notes.push("A triangle marks where a curve was resumed.".to_owned());
     }
-    if kind != PictureKind::EndSpeeds && cells.iter().any(|cell| !cliff_marks(cell, input).is_empty()) {
+    if drawn.iter().flat_map(|line| &line.marks).any(|mark| mark.kind == MarkKind::Cliff) {
         notes.push(
             "A ring on a line marks where it fell off a cliff; evidence, not proof, of a cause: see `rowcliff cliffs`."
                 .to_owned(),
         );
     }
     if input.other_x.is_none() {
-        notes.extend(rhythms(cells, names, kind, options));
+        notes.extend(rhythms(cells, drawn, kind, options));
     }
     if made_with_debug(input) {
         notes.push("Made with a debug build: these figures are not to be published.".to_owned());

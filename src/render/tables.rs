@@ -40,9 +40,12 @@ pub fn of_input(input: &Input) -> Vec<TableOf> {
         let record = input.record_of(curve)?;
         let run = input.runs.iter().find(|run| run.label == curve.run).and_then(|run| run.record.as_ref());
         let known = |sample: &&crate::record::Sample| sample.data_bytes.is_some() && sample.table_rows > 0;
-        let row_bytes = curve.samples.iter().rev().find(known).and_then(|sample| {
-            Some((sample.data_bytes? + sample.index_bytes.unwrap_or(0)) as f64 / sample.table_rows as f64)
-        });
+        let row_bytes = curve
+            .samples
+            .iter()
+            .rev()
+            .find(known)
+            .and_then(|sample| Some(sample.table_bytes()? as f64 / sample.table_rows as f64));
         Some(TableOf {
             name,
             engine: curve.labels.engine.clone(),

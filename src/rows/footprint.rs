@@ -105,10 +105,7 @@ fn parts(layout: Layout, columns: &[Column], source: &RowSource, rows: u64) -> V
     let first: Vec<Vec<Value>> = (0..ORDER_ROWS.min(rows.max(1))).map(of).collect();
     let part = |column: &Column| {
         let place = names.iter().position(|name| *name == column.name);
-        let column_of = |rows: &'_ [Vec<Value>]| -> Vec<Value> {
-            place.map_or_else(Vec::new, |place| rows.iter().map(|row| row[place].clone()).collect())
-        };
-        let (values, ordered) = (column_of(&spread), column_of(&first));
+        let (values, ordered) = (column_of(&spread, place), column_of(&first, place));
         let nulls = values.iter().filter(|value| matches!(value, Value::Null)).count();
         let total: f64 = values.iter().map(|value| stored(layout, column, value)).sum();
         // What the server fills itself: a number that it counts, or a value that is computed.
@@ -117,7 +114,7 @@ fn parts(layout: Layout, columns: &[Column], source: &RowSource, rows: u64) -> V
             count => (total / count as f64, nulls as f64 / count as f64),
         };
         let pairs = ordered.windows(2);
-        let rising = pairs.clone().filter(|pair| !is_above(&pair[0], &pair[1])).count();
+        let rising = pairs.clone().filter(|pair| !is_above(pair[0], pair[1])).count();
         Part {
             bytes,
             is_varying: is_varying(column),
@@ -127,6 +124,11 @@ fn parts(layout: Layout, columns: &[Column], source: &RowSource, rows: u64) -> V
         }
     };
     columns.iter().map(part).collect()
+}
+
+/// The values of a column; none of one that is not sent.
+fn column_of(rows: &[Vec<Value>], place: Option<usize>) -> Vec<&Value> {
+    place.map_or_else(Vec::new, |place| rows.iter().map(|row| &row[place]).collect())
 }
 
 fn is_above(left: &Value, right: &Value) -> bool {

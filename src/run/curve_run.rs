@@ -148,16 +148,10 @@ impl<'c> CurveRun<'c, '_> {
             Ok(sent) => sent,
             Err(ended) => return Ok(Some(ended)),
         };
-        let (firing, after) = self.record(batch, &measured, &words)?;
-        // A rule that fires on the last batch has nothing left to stop.
-        if let Some(Firing { rule, figures }) = firing.filter(|_| batch < self.plan.sizes.batches()) {
-            return Ok(Some(Outcome::Stopped { rule, figures }.into()));
+        match self.record(batch, &measured, &words)? {
+            None => self.probe(batch),
+            ended => Ok(ended),
         }
-        match after {
-            Ok(boundary) => self.boundary = boundary,
-            Err(failure) => return Ok(Some(ended(self.runner, &failure))),
-        }
-        self.probe(batch)
     }
 
     fn guard(&self) -> Guard<'c> {
@@ -197,14 +191,8 @@ impl<'c> CurveRun<'c, '_> {
         Ok((measured, words))
     }
 
-    /// Saves a batch with what else moved. Gives the stop rule that fires, and the boundary after the batch.
-    #[allow(clippy::type_complexity)] // two answers, either of which may end the curve
-    fn record(
-        &mut self,
-        batch: u64,
-        measured: &Measured,
-        words: &[String],
-    ) -> Result<(Option<Firing>, Result<Boundary, Failure>), Error> {
+    /// Saves a batch with what else moved. What ends the curve with it is given.
+    fn record(&mut self, batch: u64, measured: &Measured, words: &[String]) -> Result<Option<Ended>, Error> {
         let (plan, core_limit) = (self.plan, self.runner.environment.cgroup_cpu_cores);
         let mut sample = sample(self.entry, batch, plan.sizes.batch_rows, measured, words);
         let now = self.runner.clock.now();
@@ -227,7 +215,17 @@ impl<'c> CurveRun<'c, '_> {
         let firing = self.judge.batch(&sample);
         self.samples.push(sample);
         self.tell();
-        Ok((firing, after))
+        // A rule that fires on the last batch has nothing left to stop.
+        if let Some(Firing { rule, figures }) = firing.filter(|_| batch < plan.sizes.batches()) {
+            return Ok(Some(Outcome::Stopped { rule, figures }.into()));
+        }
+        Ok(match after {
+            Ok(boundary) => {
+                self.boundary = boundary;
+                None
+            }
+            Err(failure) => Some(ended(self.runner, &failure)),
+        })
     }
 
     /// Tells of the newest sample, and of what it says of the disk.

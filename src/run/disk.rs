@@ -146,7 +146,7 @@ impl Watch {
             return None;
         }
         let needed = corrected(samples, curve.sizes.rows)?;
-        let taken = table_bytes(samples.last()?)?;
+        let taken = samples.last()?.table_bytes()?;
         let free = disk_space(directory)?.0;
         if needed.saturating_sub(taken) <= free {
             return None;
@@ -163,14 +163,10 @@ impl Watch {
     }
 }
 
-fn table_bytes(sample: &Sample) -> Option<u64> {
-    Some(sample.data_bytes? + sample.index_bytes.unwrap_or(0))
-}
-
 /// Bytes of the whole table, from what it took since its first batch.
 pub fn corrected(samples: &[Sample], rows: u64) -> Option<u64> {
     let (first, last) = (samples.first()?, samples.last()?);
-    let (from, to) = (table_bytes(first)?, table_bytes(last)?);
+    let (from, to) = (first.table_bytes()?, last.table_bytes()?);
     let loaded = last.table_rows.checked_sub(first.table_rows).filter(|&rows| rows > 0)?;
     let left = rows.saturating_sub(last.table_rows);
     let each = to.saturating_sub(from) as f64 / loaded as f64;

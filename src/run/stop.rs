@@ -83,8 +83,7 @@ impl<'a> Judge<'a> {
                 });
             }
         }
-        let table_bytes = sample.data_bytes.map(|data| data + sample.index_bytes.unwrap_or(0));
-        match (self.rules.max_table_bytes, table_bytes) {
+        match (self.rules.max_table_bytes, sample.table_bytes()) {
             (Some(most), Some(bytes)) if bytes > most => Some(Firing {
                 rule: format!("--max-table-bytes {most}"),
                 figures: format!("the table has {} after batch {}", human_bytes(bytes), sample.batch),

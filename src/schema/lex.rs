@@ -48,6 +48,11 @@ impl Token<'_> {
         self.kind == Kind::Punctuation && self.text.starts_with(mark)
     }
 
+    /// How it changes the depth within parentheses: 1 where it opens one, -1 where it closes one.
+    pub fn nesting(&self) -> i64 {
+        i64::from(self.is_mark('(')) - i64::from(self.is_mark(')'))
+    }
+
     /// Whether a reader of SQL passes over it.
     pub fn is_blank(&self) -> bool {
         matches!(self.kind, Kind::Space | Kind::Comment)

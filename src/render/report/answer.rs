@@ -1,6 +1,6 @@
 //! What came out, in sentences: which curve holds its speed, which falls, from which size of the table on, and how far.
 
-use crate::analyse::{Curve, Reading, sentences as words};
+use crate::analyse::{Curve, Factor, Reading, sentences as words};
 use crate::reading::input::Input;
 use crate::render::cliffs::Judged;
 use crate::units::human_rate;
@@ -23,9 +23,7 @@ pub struct Speeds {
 }
 
 impl Speeds {
-    /// The speeds of a curve.
-    pub fn of(curve: &Curve) -> Self {
-        let factor = curve.factor();
+    pub fn of(factor: &Factor) -> Self {
         let rate = |cost: Option<f64>| cost.map(|cost| 1e6 / cost);
         Self {
             first: rate(factor.baseline_seconds_per_million),
@@ -59,7 +57,12 @@ impl Measured<'_> {
 pub fn sentences(input: &Input, judged: &[Judged<'_>]) -> Vec<String> {
     let measured: Vec<Measured<'_>> = judged
         .iter()
-        .map(|one| Measured { curve: one.curve, name: &one.name, reading: &one.reading, speeds: Speeds::of(one.curve) })
+        .map(|one| Measured {
+            curve: one.curve,
+            name: &one.name,
+            reading: &one.reading,
+            speeds: Speeds::of(&one.reading.factor),
+        })
         .collect();
     if measured.is_empty() {
         return vec!["Nothing was measured.".into()];

@@ -245,8 +245,8 @@ fn curve_table(out: &mut String, input: &Input) {
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for (curve, name) in input.curves.iter().zip(curve_names(input)) {
-        let speeds = answer::Speeds::of(curve);
-        let bytes = curve.samples.last().and_then(|last| Some(last.data_bytes? + last.index_bytes.unwrap_or(0)));
+        let speeds = answer::Speeds::of(&curve.factor());
+        let bytes = curve.samples.last().and_then(|last| last.table_bytes());
         let measured = !curve.samples.is_empty();
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".into(), human_rate);
         let _ = write!(out, "<tr><th scope=\"row\" title=\"{}\">{}</th>", escaped(&curve.name), escaped(&name));

@@ -159,7 +159,7 @@ fn column(tokens: &[Token<'_>], dialect: Dialect) -> (PastedColumn, Vec<PastedIn
 fn top_level<'s, 'a>(tokens: &'s [Token<'a>]) -> impl Iterator<Item = &'s Token<'a>> {
     let mut depth = 0_i64;
     tokens.iter().filter(move |token| {
-        depth += i64::from(token.is_mark('(')) - i64::from(token.is_mark(')'));
+        depth += token.nesting();
         depth == 0 && !token.is_mark(')')
     })
 }
@@ -169,7 +169,7 @@ impl PastedColumn {
         let mut depth = 0_i64;
         let mut words: Vec<String> = Vec::new();
         for token in tokens {
-            depth += i64::from(token.is_mark('(')) - i64::from(token.is_mark(')'));
+            depth += token.nesting();
             self.is_placeholder |= token.kind == Kind::Placeholder;
             let is_mark = token.kind == Kind::Punctuation;
             match depth {
@@ -242,7 +242,7 @@ impl PastedIndex {
         let mut part: Vec<&Token<'_>> = Vec::new();
         for token in tokens {
             let before = depth;
-            depth += i64::from(token.is_mark('(')) - i64::from(token.is_mark(')'));
+            depth += token.nesting();
             if before == 0 && depth == 1 {
                 continue;
             }

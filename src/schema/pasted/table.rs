@@ -64,21 +64,21 @@ fn head(tokens: &[Token<'_>]) -> Option<Head> {
     if !is(0, "CREATE") {
         return None;
     }
-    let mut at = 1;
-    if is(at, "OR") && is(at + 1, "REPLACE") {
-        at += 2;
-    }
+    let mut at = behind(tokens, 1, &["OR", "REPLACE"]);
     let is_temporary = is(at, "TEMPORARY") || is(at, "TEMP");
     at += usize::from(is_temporary);
     if !is(at, "TABLE") {
         return None;
     }
-    at += 1;
-    if is(at, "IF") && is(at + 1, "NOT") && is(at + 2, "EXISTS") {
-        at += 3;
-    }
+    at = behind(tokens, at + 1, &["IF", "NOT", "EXISTS"]);
     let after = after_name(tokens, at)?;
     Some(Head { name: at, after, is_temporary })
+}
+
+/// The place behind words that may stand at a place, or that place.
+fn behind(tokens: &[Token<'_>], at: usize, words: &[&str]) -> usize {
+    let are_there = (at..).zip(words).all(|(place, word)| tokens.get(place).is_some_and(|token| token.is(word)));
+    if are_there { at + words.len() } else { at }
 }
 
 /// The place after a name, which may have its database before it.
@@ -155,7 +155,7 @@ fn refuse_what_is_no_definition(
     }
     let mut depth = 0_i64;
     for token in rest {
-        depth += i64::from(token.is_mark('(')) - i64::from(token.is_mark(')'));
+        depth += token.nesting();
         if depth == 0 && (token.is("AS") || token.is("SELECT")) {
             return Err(format!(
                 "CREATE TABLE {shown} ... {}: a table made by a query has its rows before the load; give its columns",
@@ -256,7 +256,7 @@ impl PastedTable {
         self.checks += checks.count();
         let mut depth = 0_i64;
         for (place, token) in options.iter().enumerate() {
-            depth += i64::from(token.is_mark('(')) - i64::from(token.is_mark(')'));
+            depth += token.nesting();
             let next = |ahead: usize| options.get(place + ahead);
             self.without_rowid |= token.is("WITHOUT") && next(1).is_some_and(|next| next.is("ROWID"));
             self.has_partitions |= token.is("PARTITION") && next(1).is_some_and(|next| next.is("BY"));
@@ -310,15 +310,12 @@ fn index_places(tokens: &[Token<'_>]) -> Option<(usize, usize)> {
     if !is(0, "CREATE") {
         return None;
     }
-    let mut at = if is(1, "OR") && is(2, "REPLACE") { 3 } else { 1 };
+    let mut at = behind(tokens, 1, &["OR", "REPLACE"]);
     at += usize::from(["UNIQUE", "FULLTEXT", "SPATIAL"].iter().any(|word| is(at, word)));
     if !is(at, "INDEX") {
         return None;
     }
-    at += 1;
-    if is(at, "IF") && is(at + 1, "NOT") && is(at + 2, "EXISTS") {
-        at += 3;
-    }
+    at = behind(tokens, at + 1, &["IF", "NOT", "EXISTS"]);
     let on = tokens.iter().skip(at + 1).position(|token| token.is("ON"))? + at + 1;
     (on + 1 < tokens.len()).then_some((at, on + 1))
 }
@@ -336,7 +333,7 @@ fn items<'s, 'a>(tokens: &'s [Token<'a>]) -> (Vec<Vec<Token<'a>>>, &'s [Token<'a
     let mut depth = 0_i64;
     for (place, token) in tokens.iter().enumerate() {
         let opens = token.is_mark('(');
-        depth += i64::from(opens) - i64::from(token.is_mark(')'));
+        depth += token.nesting();
         if depth == 0 {
             return (items, &tokens[place + 1..]);
         }

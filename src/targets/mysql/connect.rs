@@ -89,24 +89,15 @@ impl Access {
 
     /// Logs in as root on the Unix socket of a server of our own.
     pub fn of_socket(socket: PathBuf, database: &str) -> Self {
-        Self {
-            place: ServerPlace {
-                user: "root".into(),
-                host: "localhost".into(),
-                port: 3306,
-                socket: Some(socket),
-                database: database.into(),
-                others: Vec::new(),
-            },
-            secret: Secret::default(),
-            ssl_mode: SslMode::Disabled,
-            ssl_ca: None,
-            skip_binlog: false,
-            reads_only: false,
-            is_member: false,
-            bulk: false,
-            leash: Leash::default(),
-        }
+        let place = ServerPlace {
+            user: "root".into(),
+            host: "localhost".into(),
+            port: 3306,
+            socket: Some(socket),
+            database: database.into(),
+            others: Vec::new(),
+        };
+        Self { ssl_mode: SslMode::Disabled, ..Self::new(place, Secret::default()) }
     }
 
     /// With connections that hang on `leash`.
